@@ -10,7 +10,7 @@ use node::{BlockChecks, Endpoint};
 use serde::{Deserialize, de::Error as _};
 use webhooks::EncryptionKey;
 
-use crate::{check::CheckOptions, logging::LogFormat};
+use crate::{check::CheckOptions, copy::CopyOptions, logging::LogFormat};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Check(CheckOptions),
     /// Create or update the tables of a PostgreSQL database, check it, or show its size
     Database(DatabaseOptions),
+    /// Copy keys, webhooks, verified contracts and queued messages to another data folder or database
+    Copy(CopyOptions),
     /// Restore a damaged data folder to its last intact commit
     Repair(RepairOptions),
 }
@@ -316,6 +318,13 @@ pub(crate) struct DatabaseUrl(String);
 impl DatabaseUrl {
     pub(crate) fn reveal(&self) -> &str {
         &self.0
+    }
+
+    /// Without user, password and parameters.
+    pub(crate) fn name(&self) -> String {
+        let text = self.0.split_once("://").map_or(self.0.as_str(), |(_, rest)| rest);
+        let text = text.split('?').next().unwrap_or_default();
+        format!("postgres://{}", text.rsplit_once('@').map_or(text, |(_, host)| host))
     }
 }
 

@@ -40,6 +40,15 @@ pub(crate) enum Location {
     },
 }
 
+impl std::fmt::Display for Location {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Folder(folder) => folder.display().fmt(f),
+            Self::Database { url, .. } => f.write_str(&url.name()),
+        }
+    }
+}
+
 /// What a process does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Roles {

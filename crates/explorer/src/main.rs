@@ -5,6 +5,7 @@ mod background;
 mod check;
 mod cli;
 mod config;
+mod copy;
 mod database;
 #[cfg(feature = "demo")]
 mod demo;
@@ -79,6 +80,7 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Keys(options) => keys::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Check(options) => check::run(options).await,
             Command::Database(options) => database::run(options).await.map(|()| ExitCode::SUCCESS),
+            Command::Copy(options) => copy::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Repair(options) => repair::run(options).await.map(|()| ExitCode::SUCCESS),
         }
     });

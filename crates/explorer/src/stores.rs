@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
-use store::{Store, StoreError};
+use store::{Store, StoreError, Transfer, TransferTarget};
 use store_embedded::{EmbeddedStore, StoreOptions};
 pub(crate) use store_embedded::{LostRecords, Repair};
 pub(crate) use store_postgres::{
@@ -43,6 +43,12 @@ impl From<PostgresStore> for OpenStore {
 
 /// Opens a store, or creates one. Waits for a database that is not reachable.
 pub(crate) async fn open(location: &Location, memory: MemoryBudget) -> anyhow::Result<OpenStore> {
+    let opened = open_any(location, memory).await?;
+    admit(opened.store.as_ref(), location).await?;
+    Ok(opened)
+}
+
+async fn open_any(location: &Location, memory: MemoryBudget) -> anyhow::Result<OpenStore> {
     let StoreMemory { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries } = memory.store();
     match location {
         Location::Folder(data) => {
@@ -69,13 +75,42 @@ pub(crate) async fn open(location: &Location, memory: MemoryBudget) -> anyhow::R
 
 /// Opens an existing store for a maintenance command.
 pub(crate) async fn open_existing(location: &Location) -> anyhow::Result<Arc<dyn Store>> {
-    match location {
-        Location::Folder(data) => {
-            require(data)?;
-            Ok(Arc::new(open_folder(data, StoreOptions::default())?))
-        }
-        Location::Database { url, .. } => Ok(Arc::new(open_database(url).await?)),
+    let store = open_to_copy(location).await?.store;
+    admit(store.as_ref(), location).await?;
+    Ok(store)
+}
+
+/// Opens an existing store, from which its records are copied.
+pub(crate) async fn open_to_copy(location: &Location) -> anyhow::Result<OpenStore> {
+    if let Location::Folder(data) = location {
+        require(data)?;
     }
+    create_copy(location).await
+}
+
+/// Opens or creates a store that records are copied to.
+pub(crate) async fn create_copy(location: &Location) -> anyhow::Result<OpenStore> {
+    match location {
+        Location::Folder(data) => Ok(open_folder(data, StoreOptions::default())?.into()),
+        Location::Database { url, .. } => Ok(open_database(url).await?.into()),
+    }
+}
+
+/// Refuses a store that has only a part of the records of another one. What is changed from now on is not part of any copy.
+async fn admit(store: &dyn Store, location: &Location) -> anyhow::Result<()> {
+    let transfer = store.record_transfer();
+    match transfer.find_transfer().await? {
+        None => return Ok(()),
+        Some(Transfer::Target(TransferTarget { is_complete: false, source, .. })) => bail!(
+            "the copy from {source} to {location} is not complete: run `explorer copy --from {source} --to {location}` until \
+             it is"
+        ),
+        Some(Transfer::Target(_)) => {}
+        Some(Transfer::Source { .. }) => {
+            tracing::warn!("records were copied from this store: do not run an explorer on the copy, too");
+        }
+    }
+    Ok(transfer.save_transfer(None).await?)
 }
 
 /// Opens a database, and creates or updates its tables.

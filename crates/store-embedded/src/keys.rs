@@ -132,6 +132,11 @@ impl Key {
         Self::of(&[&block.number.to_be_bytes(), &block.hash.0[..HASH_BYTES]])
     }
 
+    /// An orphaned block by the first bytes of its hash.
+    pub(crate) fn orphaned_prefix(number: BlockNumber, prefix: &[u8; HASH_BYTES]) -> Self {
+        Self::of(&[&number.to_be_bytes(), prefix])
+    }
+
     pub(crate) fn list(list: ListKey) -> Self {
         Self::of(&[&[list.kind as u8], &id_bytes(list.owner)])
     }

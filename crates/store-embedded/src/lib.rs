@@ -20,6 +20,7 @@ mod private_files;
 mod ranked;
 mod read;
 mod reader;
+mod record_transfer;
 mod rows;
 mod shared_work;
 mod states;

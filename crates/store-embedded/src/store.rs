@@ -3,8 +3,8 @@ use std::{path::Path, sync::Arc};
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
 use store::{
-    CachedAccounts, CachedFailures, ChainReader, IndexWriter, Store, StoreError, UserRecords, VerifiedContracts,
-    WebhookLimits, WebhookRecords,
+    CachedAccounts, CachedFailures, ChainReader, IndexWriter, RecordTransfer, Store, StoreError, UserRecords,
+    VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     private_files,
     read::ReadCaches,
     reader::EmbeddedReader,
+    record_transfer::EmbeddedTransfer,
     user_records::EmbeddedUserRecords,
     verified_contracts::EmbeddedVerifiedContracts,
     webhook_records::EmbeddedWebhookRecords,
@@ -234,6 +235,11 @@ impl Store for EmbeddedStore {
 
     fn webhook_records(&self, limits: WebhookLimits) -> Arc<dyn WebhookRecords> {
         Arc::new(Self::webhook_records(self).with_limits(limits))
+    }
+
+    fn record_transfer(&self) -> Arc<dyn RecordTransfer> {
+        let (verified, webhooks) = (Self::verified_contracts(self), Self::webhook_records(self));
+        Arc::new(EmbeddedTransfer::new(self.engine.clone(), verified, webhooks))
     }
 }
 

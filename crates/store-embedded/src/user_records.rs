@@ -4,6 +4,7 @@
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 mod row;
+pub(crate) mod transfer;
 
 use std::{
     collections::BTreeMap,

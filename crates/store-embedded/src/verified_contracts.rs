@@ -7,6 +7,7 @@ mod jobs;
 mod listing;
 mod records;
 mod row;
+pub(crate) mod transfer;
 
 use std::sync::Arc;
 

@@ -12,6 +12,7 @@ mod matches;
 mod queues;
 mod read;
 mod rows;
+pub(crate) mod transfer;
 
 use std::collections::BTreeMap;
 

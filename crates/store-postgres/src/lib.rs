@@ -22,6 +22,7 @@ mod quotas;
 mod ranks;
 mod read;
 mod reader;
+mod record_transfer;
 mod replica;
 mod rows;
 mod store;

@@ -8,6 +8,7 @@ use domain::{
     Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter,
 };
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
+use tokio_postgres::Row;
 
 use crate::{
     database::{Database, execute, find, snapshot},
@@ -249,13 +250,7 @@ impl CachedFailures for PostgresReader {
         let Some(row) = find(&client, sql, &[&transaction.as_slice(), &block.as_slice()]).await? else {
             return Ok(None);
         };
-        let source = match row.value::<i16>(2)? {
-            TRACE => FailureSource::Trace,
-            PARENT_BLOCK => FailureSource::ParentBlock,
-            _ => return Err(StoreError::Corrupt("a failure with an unknown source")),
-        };
-        let data = row.value::<Option<Vec<u8>>>(1)?.map(Bytes::from);
-        Ok(Some(TransactionFailure { error: row.value(0)?, data, source }))
+        failure_from_row(&row).map(Some)
     }
 
     async fn save_failure(
@@ -264,17 +259,36 @@ impl CachedFailures for PostgresReader {
         block: B256,
         failure: TransactionFailure,
     ) -> Result<(), StoreError> {
-        let client = self.database.connection().await?;
-        let source = match failure.source {
-            FailureSource::Trace => TRACE,
-            FailureSource::ParentBlock => PARENT_BLOCK,
-        };
-        let sql = "insert into transaction_failure values ($1, $2, $3, $4, $5) on conflict (transaction) do update set
-            block = excluded.block, error = excluded.error, data = excluded.data, source = excluded.source";
-        // PostgreSQL's text cannot contain a null character.
-        let error = failure.error.replace('\0', "\u{fffd}");
-        let data = failure.data.as_ref().map(|data| data.as_ref());
-        execute(&client, sql, &[&transaction.as_slice(), &block.as_slice(), &error, &data, &source]).await?;
-        Ok(())
+        put_failure(&self.database.connection().await?, transaction, block, &failure).await
     }
+}
+
+/// From the columns error, data and source.
+pub(crate) fn failure_from_row(row: &Row) -> Result<TransactionFailure, StoreError> {
+    let source = match row.value::<i16>(2)? {
+        TRACE => FailureSource::Trace,
+        PARENT_BLOCK => FailureSource::ParentBlock,
+        _ => return Err(StoreError::Corrupt("a failure with an unknown source")),
+    };
+    let data = row.value::<Option<Vec<u8>>>(1)?.map(Bytes::from);
+    Ok(TransactionFailure { error: row.value(0)?, data, source })
+}
+
+pub(crate) async fn put_failure(
+    client: &impl GenericClient,
+    transaction: B256,
+    block: B256,
+    failure: &TransactionFailure,
+) -> Result<(), StoreError> {
+    let source = match failure.source {
+        FailureSource::Trace => TRACE,
+        FailureSource::ParentBlock => PARENT_BLOCK,
+    };
+    let sql = "insert into transaction_failure values ($1, $2, $3, $4, $5) on conflict (transaction) do update set
+        block = excluded.block, error = excluded.error, data = excluded.data, source = excluded.source";
+    // PostgreSQL's text cannot contain a null character.
+    let error = failure.error.replace('\0', "\u{fffd}");
+    let data = failure.data.as_ref().map(|data| data.as_ref());
+    execute(client, sql, &[&transaction.as_slice(), &block.as_slice(), &error, &data, &source]).await?;
+    Ok(())
 }

@@ -6,8 +6,8 @@ use std::{
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity, ReplicaStatus, SyncStatus};
 use store::{
-    CachedAccounts, CachedFailures, ChainReader, IndexWriter, Store, StoreError, UserRecords, VerifiedContracts,
-    WebhookLimits, WebhookRecords,
+    CachedAccounts, CachedFailures, ChainReader, IndexWriter, RecordTransfer, Store, StoreError, UserRecords,
+    VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 use tokio::sync::watch;
 
@@ -22,8 +22,9 @@ use crate::{
     open_error::OpenError,
     quotas::PostgresQuotas,
     reader::PostgresReader,
+    record_transfer::PostgresTransfer,
     replica::{Polling, Replica},
-    rows::int8,
+    rows::{RowExt, int8},
     user_records::PostgresUserRecords,
     verified_contracts::{PostgresJobs, PostgresVerifiedContracts},
     versions::{Listener, Versions},
@@ -179,6 +180,16 @@ impl PostgresStore {
         indexer::read(&self.database.connection().await?, Instant::now()).await
     }
 
+    /// Whether another process has the database open.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn is_used_elsewhere(&self) -> Result<bool, StoreError> {
+        let sql = "select exists (select 1 from pg_stat_activity where datname = current_database()
+            and application_name like 'explorer %' and application_name <> current_setting('application_name'))";
+        get(&self.database.connection().await?, sql, &[]).await?.value(0)
+    }
+
     /// Becomes the process that matches blocks with webhooks; None if another one is.
     ///
     /// # Errors
@@ -268,5 +279,10 @@ impl Store for PostgresStore {
 
     fn webhook_records(&self, limits: WebhookLimits) -> Arc<dyn WebhookRecords> {
         Arc::new(Self::webhook_records(self).with_limits(limits))
+    }
+
+    fn record_transfer(&self) -> Arc<dyn RecordTransfer> {
+        let (database, versions) = (self.database.clone(), Arc::clone(&self.versions));
+        Arc::new(PostgresTransfer::new(database, versions, Self::webhook_records(self)))
     }
 }

@@ -1,5 +1,7 @@
 //! API keys. Changes run one at a time.
 
+pub(crate) mod transfer;
+
 use async_trait::async_trait;
 use deadpool_postgres::{Object, Transaction};
 use domain::{Address, ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey};

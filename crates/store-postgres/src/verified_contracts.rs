@@ -2,6 +2,7 @@
 
 mod jobs;
 mod running;
+pub(crate) mod transfer;
 
 use std::sync::Arc;
 
@@ -58,11 +59,19 @@ async fn find_record(
     code_hash: B256,
 ) -> Result<Option<Record>, StoreError> {
     // Of two that prove as much, that of the address itself.
-    let sql = "select only_at, origin, runtime_match, verified_at, build, name, compiler, license from verified_code
-        where code_hash = $1 and only_at in ('', $2) order by runtime_match desc, length(only_at) desc limit 1";
-    let row = find(client, sql, &[&code_hash.as_slice(), &address.as_slice()]).await?;
-    let Some(row) = row else { return Ok(None) };
-    Ok(Some(Record {
+    let sql = format!(
+        "select {RECORD} from verified_code
+        where code_hash = $1 and only_at in ('', $2) order by runtime_match desc, length(only_at) desc limit 1"
+    );
+    let row = find(client, &sql, &[&code_hash.as_slice(), &address.as_slice()]).await?;
+    row.map(|row| record_from_row(&row)).transpose()
+}
+
+/// The columns of a record.
+const RECORD: &str = "only_at, origin, runtime_match, verified_at, build, name, compiler, license";
+
+fn record_from_row(row: &Row) -> Result<Record, StoreError> {
+    Ok(Record {
         only_at: row.value(0)?,
         origin: row.address(1)?,
         runtime_match: match_from(row.value(2)?)?,
@@ -71,7 +80,7 @@ async fn find_record(
         name: row.text(5)?,
         compiler: row.text(6)?,
         license: row.option_text(7)?,
-    }))
+    })
 }
 
 impl Record {

@@ -7,6 +7,7 @@ mod queues;
 mod rows;
 mod sender;
 mod shares;
+pub(crate) mod transfer;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -115,6 +116,13 @@ impl PostgresWebhookRecords {
 
     async fn connection(&self) -> Result<Object, StoreError> {
         self.database.connection().await
+    }
+
+    /// Reads the totals again, after all rows were replaced.
+    pub(crate) async fn read_totals(&self) -> Result<(), StoreError> {
+        let progress = ProgressRow::read(&self.connection().await?).await?;
+        self.note_totals(&progress);
+        Ok(())
     }
 
     fn note_totals(&self, progress: &ProgressRow) {
@@ -241,13 +249,13 @@ impl WebhookRecords for PostgresWebhookRecords {
     }
 
     async fn progress(&self) -> Result<Progress, StoreError> {
-        let sql = "select p.cursor_number, p.cursor_hash, b.number, b.hash, p.retracting_from is not null
+        let sql = "select p.cursor_number, p.cursor_hash, b.number, b.hash, p.retracting_from is not null, p.is_copied
             from webhook_progress p
             left join lateral (select * from matched_block order by number desc limit 1) b on true";
         let row = get(&self.connection().await?, sql, &[]).await?;
         let (cursor, newest) = (row.option_block(0)?, row.option_block(2)?);
         let begun = newest.filter(|newest| cursor.is_none_or(|cursor| newest.number > cursor.number));
-        Ok(Progress { cursor, begun, retracting: row.value(4)? })
+        Ok(Progress { cursor, begun, retracting: row.value(4)?, copied: row.value(5)? })
     }
 
     async fn list_matched_blocks(&self, below: BlockNumber, count: usize) -> Result<Vec<BlockRef>, StoreError> {
@@ -257,7 +265,7 @@ impl WebhookRecords for PostgresWebhookRecords {
     }
 
     async fn find_orphaning(&self, block: BlockRef) -> Result<Option<Orphaning>, StoreError> {
-        let sql = "select times, known_to from orphaned_block where number = $1 and hash = $2";
+        let sql = "select times, known_to from orphaned_block where number = $1 and hash = substr($2::bytea, 1, 8)";
         let client = self.connection().await?;
         let Some(row) = find(&client, sql, &[&int8(block.number), &block.hash.as_slice()]).await? else {
             return Ok(None);

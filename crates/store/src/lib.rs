@@ -12,6 +12,8 @@ pub mod fetch_policy;
 mod lifecycle;
 mod parties;
 mod queue_loads;
+mod record_transfer;
+mod records;
 mod shared_jobs;
 mod shared_quotas;
 mod traits;
@@ -25,6 +27,12 @@ pub use error::{BoxError, Failure, StoreError};
 pub use lifecycle::Store;
 pub use parties::{Parties, Party};
 pub use queue_loads::QueueLoads;
+pub use record_transfer::{RecordCopy, RecordTransfer, Transfer, TransferError, TransferId, TransferTarget};
+pub use records::{
+    DeliveryLogRecord, DeliveryRecord, DeploymentRecord, EventRecord, FailureRecord, HashPrefix, JobRecord,
+    MatchingRecord, OrphanedBlockRecord, Record, RecordKind, RecordPosition, UsedProof, VerifiedCodeRecord,
+    VerifiedContractRecord,
+};
 pub use shared_jobs::{JOB_LEASE, SharedJobs};
 pub use shared_quotas::{QuotaCaller, QuotaLeft, QuotaUse, SharedQuotas};
 pub use traits::{CachedAccounts, CachedFailures, ChainReader, ChainWriter, IndexWriter, StateVersion, Undo};

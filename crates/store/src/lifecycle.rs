@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
 
 use crate::{
-    CachedAccounts, CachedFailures, ChainReader, IndexWriter, StoreError, UserRecords, VerifiedContracts,
-    WebhookLimits, WebhookRecords,
+    CachedAccounts, CachedFailures, ChainReader, IndexWriter, RecordTransfer, StoreError, UserRecords,
+    VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
 /// An open store: access to its parts, and operations on all of them.
@@ -37,4 +37,7 @@ pub trait Store: Send + Sync {
     fn verified_contracts(&self) -> Arc<dyn VerifiedContracts>;
 
     fn webhook_records(&self, limits: WebhookLimits) -> Arc<dyn WebhookRecords>;
+
+    /// For copying records to another store, or from one.
+    fn record_transfer(&self) -> Arc<dyn RecordTransfer>;
 }

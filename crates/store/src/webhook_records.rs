@@ -198,6 +198,9 @@ pub struct Progress {
     pub begun: Option<BlockRef>,
     /// Whether messages of orphaned blocks still have to be retracted.
     pub retracting: bool,
+    /// Whether the cursor was copied from another store, and no block was matched since: then the index may not have
+    /// reached it yet, and a cursor above the tip does not mean that its block was orphaned.
+    pub copied: bool,
 }
 
 /// The events that some blocks matched, or a part of them.

@@ -109,10 +109,14 @@ impl Matcher {
             return self.finish_retraction().await;
         }
         let Some(tip) = self.chain.find_tip().await? else { return Ok(Step::AtTip) };
-        if let Some(newest) = progress.begun.or(progress.cursor)
-            && !self.is_canonical(newest).await?
-        {
-            return self.begin_retraction(newest).await;
+        if let Some(newest) = progress.begun.or(progress.cursor) {
+            if progress.copied && newest.number > tip.number {
+                // The records came from a store whose index was further. Its events up to there are queued.
+                return Ok(Step::AtTip);
+            }
+            if !self.is_canonical(newest).await? {
+                return self.begin_retraction(newest).await;
+            }
         }
         let cursor = progress.cursor;
         if cursor == Some(tip) {

@@ -10,8 +10,6 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 const PREFIX: &str = "whsec_";
 const SECRET_BYTES: usize = 32;
 const KEY_BYTES: usize = 32;
-/// In the data folder.
-const KEY_FILE: &str = "webhook-secrets.key";
 
 /// The secret that a receiver verifies signatures with: `whsec_` and base64. Never logged.
 #[derive(Clone, PartialEq, Eq)]
@@ -59,12 +57,15 @@ pub enum EncryptionKeyError {
 }
 
 impl EncryptionKey {
+    /// The name of its file in the data folder.
+    pub const FILE: &str = "webhook-secrets.key";
+
     /// Reads the key from the data folder, or creates one.
     ///
     /// # Errors
     /// If the file cannot be read or written, or does not contain a key.
     pub fn in_folder(folder: &Path) -> Result<Self, EncryptionKeyError> {
-        let path = folder.join(KEY_FILE);
+        let path = folder.join(Self::FILE);
         match std::fs::read_to_string(&path) {
             Ok(text) => text.trim().parse(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -225,7 +226,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let created = EncryptionKey::in_folder(folder.path()).unwrap();
         assert_eq!(EncryptionKey::in_folder(folder.path()).unwrap(), created);
-        let file = folder.path().join(KEY_FILE);
+        let file = folder.path().join(EncryptionKey::FILE);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;

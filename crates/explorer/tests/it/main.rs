@@ -9,6 +9,7 @@ mod bad_input;
 mod concurrency;
 mod configuration;
 mod contracts;
+mod copy;
 mod crash;
 mod data_folder;
 mod demo;

@@ -26,9 +26,9 @@ use crate::{
     webhooks::{self, register},
 };
 
-const KEY: &str = "0000000000000000000000000000000000000000000000000000000000000007";
+pub(crate) const KEY: &str = "0000000000000000000000000000000000000000000000000000000000000007";
 
-fn on_database(launch: Launch, url: &str) -> Launch {
+pub(crate) fn on_database(launch: Launch, url: &str) -> Launch {
     launch.argument("--database", url).variable("EXPLORER_WEBHOOK_ENCRYPTION_KEY", KEY)
 }
 
@@ -42,7 +42,7 @@ async fn wait_for_log(process: &Process, text: &str) {
 }
 
 /// The responses of every route of the index, with pages and filters, by request.
-async fn responses(explorer: &TestExplorer) -> BTreeMap<String, String> {
+pub(crate) async fn responses(explorer: &TestExplorer) -> BTreeMap<String, String> {
     let client = explorer.client().with_keep_alive();
     let mut found = BTreeMap::new();
     let mut get = async |path: String| {
@@ -128,7 +128,7 @@ async fn query(client: &Client, body: &Value) -> String {
 }
 
 /// Without what depends on the process: error bodies name their request.
-fn without_request_id(responses: BTreeMap<String, String>) -> BTreeMap<String, String> {
+pub(crate) fn without_request_id(responses: BTreeMap<String, String>) -> BTreeMap<String, String> {
     let shown = |text: String| match text.split_once(' ') {
         Some((status, body)) if status != "200" => match serde_json::from_str::<Value>(body) {
             Ok(Value::Object(mut fields)) => {

@@ -140,6 +140,8 @@ tables! {
     VerificationJob = 0x58, State, Other;
     /// sequential number -> id of a verification job, and when it was submitted.
     VerificationJobByNumber = 0x59, State, Other;
+    /// nothing -> whether the store is the source or the target of a copy of all records.
+    RecordTransfer = 0x5a, State, Other;
     /// id -> a webhook's record.
     Webhook = 0x70, State, Other;
     /// owner, id -> nothing.
@@ -195,6 +197,7 @@ impl Table {
                 | Self::ApiKeyProof
                 | Self::VerificationJob
                 | Self::VerificationJobByNumber
+                | Self::RecordTransfer
                 | Self::Webhook
                 | Self::WebhookByOwner
                 | Self::WebhookMeta

@@ -46,11 +46,21 @@ fn add(view: &View, batch: &mut Batch, job: &VerificationJob) -> Result<u64, Sto
         batch.delete(Table::VerificationJobByNumber, &Key::id(old));
         batch.delete(Table::VerificationJob, &Key::job(&id));
     }
+    put_number(batch, number, job);
+    Ok(number)
+}
+
+fn put_number(batch: &mut Batch, number: u64, job: &VerificationJob) {
     let mut row = RowWriter::default();
     row.bytes(job.id.as_bytes());
     row.varint(job.submitted_at);
     batch.put(Table::VerificationJobByNumber, &Key::id(number), row.finish());
-    Ok(number)
+}
+
+/// Stores a job that has its number already.
+pub(super) fn put_numbered(batch: &mut Batch, number: u64, job: &VerificationJob) {
+    put_number(batch, number, job);
+    batch.put(Table::VerificationJob, &Key::job(&job.id), write(number, job));
 }
 
 fn write(number: u64, job: &VerificationJob) -> Vec<u8> {

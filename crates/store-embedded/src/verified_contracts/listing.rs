@@ -58,13 +58,25 @@ pub(super) fn list(
     address: &Address,
     code_hash: B256,
 ) -> Result<(), StoreError> {
-    let id = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0));
-    if id.map(|id| code_hash_at(view, id)).transpose()?.flatten() != Some(code_hash) {
-        return Ok(());
-    }
     let mut moves = RankMoves::default();
-    moves.insert(batch, RankedSet::VerifiedContracts, &sort_key(number));
+    insert(view, batch, &mut moves, number, address, code_hash)?;
     moves.write(view, batch)
+}
+
+/// Like [`list`], for several contracts: the moves are still to be written.
+pub(super) fn insert(
+    view: &View,
+    batch: &mut Batch,
+    moves: &mut RankMoves,
+    number: u64,
+    address: &Address,
+    code_hash: B256,
+) -> Result<(), StoreError> {
+    let id = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0));
+    if id.map(|id| code_hash_at(view, id)).transpose()?.flatten() == Some(code_hash) {
+        moves.insert(batch, RankedSet::VerifiedContracts, &sort_key(number));
+    }
+    Ok(())
 }
 
 /// The sequential id of a verified contract.

@@ -37,6 +37,14 @@ impl EmbeddedWebhookRecords {
         Ok(Self { engine, queues: Arc::new(Mutex::new(queues)), totals, limits: WebhookLimits::default() })
     }
 
+    /// Reads the queues again, after all rows were replaced.
+    pub(crate) fn reload(&self) -> Result<(), StoreError> {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        *queues = Queues::load(&self.engine.view())?;
+        *self.totals.lock().unwrap_or_else(PoisonError::into_inner) = queues.loads.totals();
+        Ok(())
+    }
+
     /// The same records with other limits.
     #[must_use]
     pub fn with_limits(mut self, limits: WebhookLimits) -> Self {

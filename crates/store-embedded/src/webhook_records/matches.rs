@@ -26,7 +26,7 @@ impl Change<'_> {
         if matches.part == Part::Last
             && let Some(cursor) = matches.blocks.last()
         {
-            self.put_cursor(&cursor.block);
+            self.put_cursor(&cursor.block)?;
             self.prune_blocks(cursor.block.number.saturating_sub(MATCHED_BLOCK_HISTORY))?;
         }
         Ok(())
@@ -110,10 +110,19 @@ impl Change<'_> {
         Ok(valid)
     }
 
-    fn put_cursor(&mut self, cursor: &BlockRef) {
+    fn put_cursor(&mut self, cursor: &BlockRef) -> Result<(), StoreError> {
         let mut row = RowWriter::default();
         rows::write_block(&mut row, cursor);
         self.batch.put(Table::WebhookMeta, &Key::name(read::CURSOR), row.finish());
+        self.end_copied()
+    }
+
+    /// The index has reached the cursor that was copied from another store.
+    fn end_copied(&mut self) -> Result<(), StoreError> {
+        if read::is_copied(self.view)? {
+            self.batch.delete(Table::WebhookMeta, &Key::name(read::COPIED));
+        }
+        Ok(())
     }
 
     /// Deletes data that is needed only while a block can be orphaned.
@@ -146,8 +155,11 @@ impl Change<'_> {
             self.batch.delete(Table::MatchedBlock, &Key::block(block.number));
         }
         match retraction.to {
-            Some(to) => self.put_cursor(&to),
-            None => self.batch.delete(Table::WebhookMeta, &Key::name(read::CURSOR)),
+            Some(to) => self.put_cursor(&to)?,
+            None => {
+                self.batch.delete(Table::WebhookMeta, &Key::name(read::CURSOR));
+                self.end_copied()?;
+            }
         }
         for id in retraction.rebased {
             if let Some(webhook) = self.webhook(id)? {

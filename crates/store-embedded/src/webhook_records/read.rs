@@ -14,6 +14,8 @@ pub(super) const LAST_ID: &str = "last id";
 pub(super) const LAST_EVENT: &str = "last event";
 /// The first block whose messages have to be retracted, during a retraction.
 pub(super) const RETRACTING: &str = "retracting";
+/// Exists from the copy of the cursor from another store until it is moved.
+pub(super) const COPIED: &str = "copied";
 
 /// Delivery numbers without gaps: the oldest stored and the next to assign; and counts of what is between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,7 +133,12 @@ pub(super) fn progress(view: &View) -> Result<Progress, StoreError> {
     let newest = view.prefix(Table::MatchedBlock, &Key::EMPTY).next_back().transpose()?;
     let newest = newest.map(|(key, row)| matched_block(&key, &row)).transpose()?.map(|matched| matched.block);
     let begun = newest.filter(|newest| cursor.is_none_or(|cursor| newest.number > cursor.number));
-    Ok(Progress { cursor, begun, retracting: find_retracting(view)?.is_some() })
+    Ok(Progress { cursor, begun, retracting: find_retracting(view)?.is_some(), copied: is_copied(view)? })
+}
+
+/// Whether the cursor was copied from another store, and not moved since.
+pub(super) fn is_copied(view: &View) -> Result<bool, StoreError> {
+    Ok(view.get(Table::WebhookMeta, &Key::name(COPIED))?.is_some())
 }
 
 pub(super) fn write_matched_block(matched: &MatchedBlock) -> Vec<u8> {

@@ -14,6 +14,10 @@ use crate::{
     rows::{RowExt, clamped, int8},
 };
 
+/// The columns of a job.
+pub(super) const COLUMNS: &str = "address, submitted_at, finished_at, compilation_millis, message, verdict, name,
+    runtime_match, creation_check, reason, creation_match";
+
 const UNKNOWN: StoreError = StoreError::Corrupt("a verification job of an unknown kind");
 
 const VERIFIED: i16 = 0;
@@ -34,10 +38,8 @@ const FAILURES: [JobFailure; 6] = [
 ];
 
 pub(super) async fn find(client: &impl GenericClient, id: JobId) -> Result<Option<VerificationJob>, StoreError> {
-    let sql = "select address, submitted_at, finished_at, compilation_millis, message, verdict, name, runtime_match,
-            creation_check, reason, creation_match
-        from verification_job where id = $1";
-    let row = find_row(client, sql, &[&id.as_bytes().as_slice()]).await?;
+    let sql = format!("select {COLUMNS} from verification_job where id = $1");
+    let row = find_row(client, &sql, &[&id.as_bytes().as_slice()]).await?;
     row.map(|row| job_from_row(id, &row)).transpose()
 }
 
@@ -50,6 +52,12 @@ pub(super) async fn put(tx: &Transaction<'_>, job: &VerificationJob) -> Result<(
         Some(row) => row.value(0)?,
         None => add(tx, job.submitted_at).await?,
     };
+    put_numbered(tx, number, job).await
+}
+
+/// Stores a job that has its number already.
+pub(super) async fn put_numbered(tx: &Transaction<'_>, number: i64, job: &VerificationJob) -> Result<(), StoreError> {
+    let id = job.id.as_bytes().as_slice();
     let columns = Columns::of(job);
     let result = job.result.as_ref();
     let sql = "insert into verification_job values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
@@ -142,7 +150,7 @@ fn at<T: Copy>(all: &[T], position: Option<i16>) -> Result<T, StoreError> {
     position.and_then(|position| all.get(position).copied()).ok_or(UNKNOWN)
 }
 
-fn job_from_row(id: JobId, row: &Row) -> Result<VerificationJob, StoreError> {
+pub(super) fn job_from_row(id: JobId, row: &Row) -> Result<VerificationJob, StoreError> {
     let result = match row.option_u64(2)? {
         None => None,
         Some(finished_at) => Some(JobResult {

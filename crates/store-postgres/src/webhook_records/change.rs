@@ -21,6 +21,8 @@ pub(super) struct ProgressRow {
     pub(super) last_event: u64,
     pub(super) cursor: Option<BlockRef>,
     pub(super) retracting_from: Option<BlockNumber>,
+    /// Whether the cursor was copied from another store, and not moved since.
+    pub(super) is_copied: bool,
     pub(super) webhooks: u64,
     pub(super) pending: u64,
     pub(super) dropped: u64,
@@ -30,7 +32,7 @@ impl ProgressRow {
     pub(super) async fn read(client: &impl GenericClient) -> Result<Self, StoreError> {
         let sql =
             "select version, last_webhook, last_event, cursor_number, cursor_hash, retracting_from, webhooks, pending,
-            dropped from webhook_progress";
+            dropped, is_copied from webhook_progress";
         let row = get(client, sql, &[]).await?;
         Ok(Self {
             version: row.u64(0)?,
@@ -41,12 +43,14 @@ impl ProgressRow {
             webhooks: row.u64(6)?,
             pending: row.u64(7)?,
             dropped: row.u64(8)?,
+            is_copied: row.value(9)?,
         })
     }
 
     async fn write(&self, tx: &Transaction<'_>) -> Result<(), StoreError> {
         let sql = "update webhook_progress set version = $1, last_webhook = $2, last_event = $3, cursor_number = $4,
-            cursor_hash = $5, retracting_from = $6, webhooks = $7, pending = $8, dropped = $9";
+            cursor_hash = $5, retracting_from = $6, webhooks = $7, pending = $8, dropped = $9,
+            is_copied = $10";
         execute(
             tx,
             sql,
@@ -60,6 +64,7 @@ impl ProgressRow {
                 &int8(self.webhooks),
                 &int8(self.pending),
                 &int8(self.dropped),
+                &self.is_copied,
             ],
         )
         .await?;

@@ -366,21 +366,21 @@ async fn put_attempts(tx: &Transaction<'_>, recorded: &[(AttemptReport, Delivery
     Ok(())
 }
 
-fn answer(attempt: &Attempt) -> Option<i32> {
+pub(super) fn answer(attempt: &Attempt) -> Option<i32> {
     match attempt.outcome {
         AttemptOutcome::Answered { status, .. } => Some(i32::from(status)),
         AttemptOutcome::Unanswered { .. } => None,
     }
 }
 
-fn was_sent(attempt: &Attempt) -> bool {
+pub(super) fn was_sent(attempt: &Attempt) -> bool {
     match attempt.outcome {
         AttemptOutcome::Answered { .. } => true,
         AttemptOutcome::Unanswered { sent, .. } => sent,
     }
 }
 
-fn text(attempt: &Attempt) -> &str {
+pub(super) fn text(attempt: &Attempt) -> &str {
     match &attempt.outcome {
         AttemptOutcome::Answered { body, .. } => body,
         AttemptOutcome::Unanswered { reason, .. } => reason,

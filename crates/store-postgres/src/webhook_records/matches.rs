@@ -19,6 +19,9 @@ use crate::{
     rows::{RowExt, int8, limit},
 };
 
+/// Bytes of the hash of an orphaned block that are stored.
+const HASH_PREFIX: usize = 8;
+
 impl Change<'_> {
     pub(super) async fn enqueue_matches(&mut self, matches: Matches, now: UnixMillis) -> Result<(), StoreError> {
         let seen = self.note_blocks(&matches.blocks).await?;
@@ -27,6 +30,7 @@ impl Change<'_> {
             && let Some(cursor) = matches.blocks.last()
         {
             self.progress.cursor = Some(cursor.block);
+            self.progress.is_copied = false;
             self.prune_blocks(cursor.block.number.saturating_sub(MATCHED_BLOCK_HISTORY)).await?;
         }
         Ok(())
@@ -43,17 +47,17 @@ impl Change<'_> {
         let mut orphaned = BTreeMap::new();
         let sql = "select number, hash, known_to from orphaned_block where number = any($1)";
         for row in query(self.tx, sql, &[&numbers]).await? {
-            orphaned.insert((row.u64(0)?, row.hash(1)?), row.u64(2)?);
+            orphaned.insert((row.u64(0)?, row.value::<Vec<u8>>(1)?), row.u64(2)?);
         }
         let mut seen = HashSet::new();
         let mut new: BTreeMap<BlockNumber, (B256, WebhookId)> = BTreeMap::new();
         for MatchedBlock { block, known_to } in blocks {
-            let key = (block.number, block.hash);
-            if matched_before.contains(&key) {
+            if matched_before.contains(&(block.number, block.hash)) {
                 seen.insert(block.hash);
                 continue;
             }
-            let known_before = orphaned.get(&key);
+            let prefix = block.hash.iter().copied().take(HASH_PREFIX).collect();
+            let known_before = orphaned.get(&(block.number, prefix));
             if known_before.is_some() {
                 seen.insert(block.hash);
             }
@@ -168,10 +172,11 @@ impl Change<'_> {
     pub(super) async fn begin_retraction(&mut self, retraction: Retraction) -> Result<(), StoreError> {
         let first = retraction.to.map_or(0, |to| to.number + 1);
         let sql = "with orphaned as (delete from matched_block where number >= $1 returning *)
-            insert into orphaned_block as o select number, hash, 1, known_to from orphaned
+            insert into orphaned_block as o select number, substr(hash, 1, 8), 1, known_to from orphaned
             on conflict (number, hash) do update set times = o.times + 1";
         execute(self.tx, sql, &[&int8(first)]).await?;
         self.progress.cursor = retraction.to;
+        self.progress.is_copied = false;
         for id in retraction.rebased {
             if let Some(webhook) = self.find_webhook(id).await? {
                 webhook.after = retraction.rebase_to;

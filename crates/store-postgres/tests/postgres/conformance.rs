@@ -6,8 +6,8 @@ use domain::PageRequest;
 use store::{
     Store, VerifiedContracts, WebhookLimits,
     conformance::{
-        Plan, Subject, VerifiedSubject, run, run_contract_data, run_user_records, run_verified_contracts,
-        run_webhook_limits, run_webhook_records, run_writers,
+        Plan, Subject, VerifiedSubject, run, run_contract_data, run_record_transfer, run_user_records,
+        run_verified_contracts, run_webhook_limits, run_webhook_records, run_writers,
     },
 };
 use store_postgres::{PostgresOptions, PostgresStore};
@@ -110,4 +110,10 @@ async fn verified_contracts_pass_the_suite_and_survive_a_restart() {
     let first = &before.items[0];
     let found = records.find_verified(first.address, first.code_hash).await.unwrap().unwrap();
     assert_eq!((&found.code.name, found.code.sources.len()), (&first.name, 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_records_are_copied_to_another_database() {
+    let server = Server::shared();
+    run_record_transfer(&server.store().await, &server.store().await).await;
 }

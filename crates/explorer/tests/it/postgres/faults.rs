@@ -93,7 +93,8 @@ async fn an_interrupted_migration_leaves_nothing_behind_and_is_done_at_the_next_
     // The database as it was before the newest migration with data, and a lock in the middle of that migration.
     let mut operator = server.connect(&url).await;
     let undo =
-        "set search_path = explorer; drop table sender, queue_owner; delete from schema_migration where number >= 8";
+        "set search_path = explorer; drop table record_transfer; delete from schema_migration where number >= 10;
+        alter table webhook_progress drop column is_copied";
     operator.batch_execute(undo).await.unwrap();
     let blocking = operator.transaction().await.unwrap();
     blocking.batch_execute("lock table explorer.schema_migration in share mode").await.unwrap();

@@ -1,0 +1,95 @@
+//! A copy that is killed at any moment goes on with the same command.
+
+use std::{path::Path, process::Command, time::Duration};
+
+use domain::{Address, B256, BlockRef, Bytes, DeliveryId, EventKind, EventKinds, NewWebhook, SealedSecret};
+use store::{
+    MatchedBlock, Matches, NewEvent, Part, Recipient, Record, RecordKind, RecordTransfer, Store, Transfer,
+    WebhookLimits,
+};
+
+use super::{copy, open_folder, text};
+use crate::{
+    postgres::server::{Server, open},
+    support::process::Process,
+};
+
+const MESSAGES: u64 = 12_000;
+
+/// Fills the queue of a webhook.
+async fn fill(folder: &Path) {
+    let store = open_folder(folder).await;
+    let records = Store::webhook_records(&store, WebhookLimits::default());
+    let new = NewWebhook {
+        owner: Address::repeat_byte(1),
+        url: "https://receiver.example/".to_owned(),
+        watched: Address::repeat_byte(1),
+        events: EventKinds::default().with(EventKind::Tx),
+        secret: SealedSecret::new(vec![1]),
+        created_at: 5,
+    };
+    let webhook = records.add_webhook(new).await.unwrap().id;
+    for number in 1..=MESSAGES / 1_000 {
+        let event = |index: u64| {
+            let id = DeliveryId::new((u128::from(number) << 64 | u128::from(index)).to_be_bytes());
+            let body = Bytes::from(format!("message {number} {index}").into_bytes());
+            NewEvent { kind: EventKind::Ping, location: None, body, recipients: vec![Recipient { webhook, id }] }
+        };
+        let block = BlockRef { number, hash: B256::with_last_byte(u8::try_from(number).unwrap()) };
+        let matches = Matches {
+            version: records.watch_list().await.unwrap().version,
+            from: records.find_cursor().await.unwrap(),
+            blocks: vec![MatchedBlock { block, known_to: webhook }],
+            events: (0..1_000).map(event).collect(),
+            part: Part::Last,
+        };
+        records.enqueue_matches(matches, 7).await.unwrap();
+    }
+}
+
+async fn dump(store: &dyn RecordTransfer) -> Vec<Record> {
+    let mut records: Vec<Record> = Vec::new();
+    for kind in RecordKind::ALL {
+        let mut after = None;
+        loop {
+            let batch = store.read_records(kind, after, 1_000, u64::MAX).await.unwrap();
+            let Some(last) = batch.last() else { break };
+            after = Some(last.position());
+            records.extend(batch);
+        }
+    }
+    records
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_is_killed_many_times_is_complete_in_the_end() {
+    let server = Server::shared();
+    let (folder, back) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fill(folder.path()).await;
+    let database = server.database().await;
+    for (from, to) in [(text(folder.path()), database.as_str()), (&database, text(back.path()))] {
+        let mut interrupted = 0;
+        for round in 1..=8 {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_explorer"));
+            let mut copying = Process::spawn(command.args(["copy", "--from", from, "--to", to]));
+            tokio::time::sleep(Duration::from_millis(250 * round)).await;
+            copying.kill();
+            let transfer: Option<Transfer> = if to == database {
+                open(&database).await.record_transfer().find_transfer().await.unwrap()
+            } else {
+                open_folder(back.path()).await.record_transfer().find_transfer().await.unwrap()
+            };
+            match transfer {
+                Some(Transfer::Target(state)) if state.is_complete => break,
+                Some(Transfer::Target(state)) if state.copied > 0 => interrupted += 1,
+                _ => {}
+            }
+        }
+        println!("{interrupted} times in the middle");
+        let (succeeded, message) = copy(from, to).await;
+        assert!(succeeded && message.contains("Copied all"), "{message}");
+    }
+    let (source, target) = (open_folder(folder.path()).await, open_folder(back.path()).await);
+    let (ours, theirs) = (dump(&*source.record_transfer()).await, dump(&*target.record_transfer()).await);
+    assert!(ours.len() as u64 > 2 * MESSAGES && ours == theirs, "{} and {} records", ours.len(), theirs.len());
+}

@@ -1,0 +1,13 @@
+//! Copies of all records between two data folders.
+
+#![allow(clippy::unwrap_used)]
+
+use store::conformance::run_record_transfer;
+use store_embedded::{EmbeddedStore, StoreOptions};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_records_are_copied_to_another_folder() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [source, target] = folders.each_ref().map(|folder| EmbeddedStore::open(folder.path(), StoreOptions::default()));
+    run_record_transfer(&source.unwrap(), &target.unwrap()).await;
+}
