@@ -10,6 +10,7 @@ mod database_url;
 mod delivery_lock;
 mod error;
 mod indexer;
+mod internal;
 mod lists;
 mod locks;
 mod maintenance;

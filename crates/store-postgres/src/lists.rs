@@ -26,10 +26,14 @@ pub(crate) enum List {
     PoolTrades,
     /// By exchange, see [`exchange_owner`].
     ExchangeTrades,
+    /// Internal transactions of a party, those of the upper side ...
+    InternalAbove,
+    /// ... and those of the lower side, the newest first.
+    InternalBelow,
 }
 
 impl List {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Transactions,
         Self::Involved,
         Self::Mined,
@@ -38,6 +42,8 @@ impl List {
         Self::MakerTrades,
         Self::PoolTrades,
         Self::ExchangeTrades,
+        Self::InternalAbove,
+        Self::InternalBelow,
     ];
 
     /// The prefix of the names of its table and functions.
@@ -51,11 +57,13 @@ impl List {
             Self::MakerTrades => "maker_trade",
             Self::PoolTrades => "pool_trade",
             Self::ExchangeTrades => "exchange_trade",
+            Self::InternalAbove => "internal_above",
+            Self::InternalBelow => "internal_below",
         }
     }
 
     fn has_roles(self) -> bool {
-        matches!(self, Self::Transactions | Self::Transfers)
+        matches!(self, Self::Transactions | Self::Transfers | Self::InternalAbove | Self::InternalBelow)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The SQL of each migration, in order: the first one is number 1.
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("../migrations/0001_chain.sql"),
     include_str!("../migrations/0002_lists.sql"),
     include_str!("../migrations/0003_records.sql"),
@@ -19,6 +19,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("../migrations/0005_request_quotas.sql"),
     include_str!("../migrations/0006_running_verifications.sql"),
     include_str!("../migrations/0007_heartbeats.sql"),
+    include_str!("../migrations/0008_internal.sql"),
 ];
 
 const OLDEST_SERVER: i32 = 140_000;

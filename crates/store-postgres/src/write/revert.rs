@@ -8,6 +8,7 @@ use tokio_postgres::Row;
 use super::{
     WriteState, codes,
     holders::{self, Marks, count_call_balance},
+    internal,
     prefetch::{Pair, split},
 };
 use crate::{
@@ -46,6 +47,7 @@ impl WriteState {
         revert_balances(tx, &kept, number).await?;
         codes::mark_reverted(tx, &kept, number).await?;
         codes::drop_codes(tx, kept.addresses).await?;
+        internal::revert(tx, number).await?;
         delete_rows(tx, &kept, number).await?;
         chain.tip = Some(BlockRef { number, hash });
         chain.totals = kept;
@@ -250,6 +252,8 @@ async fn delete_rows(tx: &Transaction<'_>, kept: &Totals, number: BlockNumber) -
             List::Mined => number + 1,
             List::Transfers | List::TokenTransfers => kept.transfers,
             List::MakerTrades | List::PoolTrades | List::ExchangeTrades => kept.trades,
+            // Reverted with their rows.
+            List::InternalAbove | List::InternalBelow => continue,
         };
         let sql = format!("delete from {}_run where first >= $1::int8 << 2", list.name());
         execute(tx, &sql, &[&int8(cut)]).await?;
