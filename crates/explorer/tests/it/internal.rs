@@ -127,6 +127,12 @@ async fn every_internal_transaction_equals_the_trace_before_and_after_reorgs_and
     node.wait_for(&explorer).await;
     wait_for_reach(&explorer, 0, node.chain.head().number).await;
     assert_equals_traces(&explorer, &node.rpc, node.chain.head().number).await;
+    let page = explorer.get(&format!("/address/{paid}?tab=internal")).await.text;
+    assert!(page.contains("complete from block") && page.contains("href=\"/block/0\""), "{page}");
+    assert!(page.contains("execution reverted") && page.contains("selfdestruct"), "{page}");
+    let hash = explorer.json("/api/v1/internal-transactions").await["internalTransactions"][0]["txHash"].clone();
+    let page = explorer.get(&format!("/tx/{}", hash.as_str().unwrap())).await.text;
+    assert!(page.contains("Internal transactions</h2>"), "{page}");
     let detail = explorer.json(&format!("/api/v1/addresses/{}", lower_hex(paid))).await;
     assert_eq!((&detail["txCount"], &detail["internalTransactionsFrom"]), (&json!(0), &json!(0)), "{detail}");
 
@@ -193,15 +199,12 @@ async fn without_traces_no_answer_claims_to_know_internal_transactions() {
     let list = explorer.json("/api/v1/internal-transactions").await;
     assert_eq!((&list["total"], &list["completeFrom"], &list["completeTo"]), (&json!(0), &Value::Null, &Value::Null));
 
-    let mut halted = Launch::run(&node.url()).argument("--traces", "required").start().await;
-    eventually("the reason", async || {
-        let health = halted.get("/health").await;
-        health.text.contains("does not support tracing").then_some(())
-    })
-    .await;
-    halted = Launch::run(&node.url()).argument("--traces", "off").start().await;
-    node.wait_for(&halted).await;
-    assert_eq!(halted.json("/api/v1/stats").await["internalTransactionsFrom"], Value::Null);
+    let halted = Launch::run(&node.url()).argument("--traces", "required").start().await;
+    eventually("the halt", async || (halted.get("/health").await.json["phase"] == "halted").then_some(())).await;
+    assert!(halted.log().contains("--traces required"), "{}", halted.log());
+    let untraced = Launch::run(&node.url()).argument("--traces", "off").start().await;
+    node.wait_for(&untraced).await;
+    assert_eq!(untraced.json("/api/v1/stats").await["internalTransactionsFrom"], Value::Null);
 }
 
 #[tokio::test]

@@ -89,7 +89,7 @@ fn read(trace: FlatTrace) -> TracedCall {
         value: action.value.map_or(U256::ZERO, |value| value.0),
         gas: action.gas.map_or(0, |gas| gas.0),
         gas_used: result.gas_used.map_or(0, |gas| gas.0),
-        error: error.map(|error| cut_error(common_error(&error))),
+        error: error.map(|error| cut_error(&in_other_words(error))),
     };
     match kind.as_str() {
         "call" if action.call_type.as_deref() == Some("call") => call.kind = Some(InternalKind::Call),
@@ -109,13 +109,15 @@ fn read(trace: FlatTrace) -> TracedCall {
     call
 }
 
-/// In the words of the other dialect.
-fn common_error(error: &str) -> &str {
-    match error {
-        "Reverted" => "execution reverted",
-        "Out of gas" | "out of gas" => "out of gas",
-        other => other,
+/// An error in the words of the other dialect: "Reverted" has another name there, and no error is capitalised.
+fn in_other_words(mut error: String) -> String {
+    if error == "Reverted" {
+        return "execution reverted".to_owned();
     }
+    if let Some(first) = error.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
+    error
 }
 
 #[cfg(test)]
