@@ -6,6 +6,7 @@ mod blocks;
 mod contracts;
 mod docs;
 mod health;
+mod internal_transactions;
 mod keys;
 mod openapi;
 mod query;
@@ -33,6 +34,7 @@ pub(crate) fn router() -> OpenApiRouter<App> {
         .merge(stream::router())
         .merge(blocks::router())
         .merge(transactions::router())
+        .merge(internal_transactions::router())
         .merge(tokens::router())
         .merge(addresses::router())
         .merge(query::router())

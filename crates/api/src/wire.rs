@@ -9,6 +9,7 @@ mod contract;
 mod contract_call;
 mod health;
 mod holder;
+mod internal_transaction;
 mod pending_transaction;
 mod problem;
 mod query;
@@ -35,6 +36,7 @@ pub use contract::{
 pub use contract_call::{CallRequest, CallResponse};
 pub use health::{BackgroundTask, BlockTip, Health, HealthStatus, Phase, RejectedBlock, TaskState, WebhookFigures};
 pub use holder::{Holder, HolderList, TokenBalance, TokenBalanceList};
+pub use internal_transaction::{InternalTransaction, InternalTransactionList, InternalType};
 pub use pending_transaction::{FoundTransaction, PendingTransaction};
 pub use problem::Problem;
 pub use query::{QueryEntity, QueryRecord, QueryResponse};

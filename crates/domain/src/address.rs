@@ -1,6 +1,6 @@
 use alloy_primitives::{Address, B256};
 
-use crate::{BlockRef, CreationId, Token, Transaction};
+use crate::{BlockRef, CreationId, InternalReach, Token, Transaction};
 
 /// What the index has about an address. Balance, nonce and code come from the node: see [`crate::Account`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +43,10 @@ pub struct AddressOverview {
     pub transfer_count: u64,
     /// Trades that the address made; of a pool, its trades.
     pub trade_count: u64,
+    /// Internal transactions from or to the address, as far as they are indexed.
+    pub internal_tx_count: u64,
+    /// The blocks whose internal transactions are indexed.
+    pub internal_reach: Option<InternalReach>,
     /// The latest transactions from or to the address, newest first.
     pub recent: Vec<Transaction>,
     /// Set if the address is a token.

@@ -9,6 +9,7 @@ mod block;
 mod changes;
 mod delivery;
 mod filter;
+mod internal_transaction;
 mod log;
 mod page;
 mod pending_transaction;
@@ -39,6 +40,10 @@ pub use delivery::{
     DropCount, EventIdentity, EventKind, EventLocation, InvalidDeliveryId, NewDelivery, NextStep,
 };
 pub use filter::{BlockRange, TransactionFilter};
+pub use internal_transaction::{
+    InternalBlock, InternalEvent, InternalFilter, InternalFrontier, InternalKind, InternalPage, InternalReach,
+    InternalTransaction,
+};
 pub use log::{FetchedBlock, Log};
 pub use page::{Order, Page, PageRequest};
 pub use pending_transaction::PendingTransaction;

@@ -1,6 +1,6 @@
 use alloy_primitives::U256;
 
-use crate::BlockNumber;
+use crate::{BlockNumber, InternalReach};
 
 /// Statistics of the indexed chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -11,6 +11,8 @@ pub struct Stats {
     pub total_tokens: u64,
     /// Blocks without traces, whose internal contract creations are unknown.
     pub untraced_blocks: u64,
+    /// The blocks whose internal transactions are indexed; None without traces.
+    pub internal_reach: Option<InternalReach>,
     /// Mean over the transactions of the latest hundred non-empty blocks, in wei, rounded down.
     pub average_gas_price: U256,
 }

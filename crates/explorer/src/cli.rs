@@ -105,8 +105,8 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_LABELS", value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
 
-    /// Whether to use the node's traces to find who created contracts inside calls: `auto` (if the node supports
-    /// traces) or `off` (if tracing slows the backfill down) [default: auto]
+    /// Whether to use the node's traces for internal transactions and contracts created inside calls: `auto` (if the node
+    /// supports traces), `off` (if tracing slows the node down) or `required` (nothing is indexed without) [default: auto]
     #[arg(long, env = "EXPLORER_TRACES", value_name = "TRACES")]
     pub(crate) traces: Option<Traces>,
 
@@ -359,6 +359,8 @@ pub(crate) enum Traces {
     Auto,
     /// Never
     Off,
+    /// Nothing is indexed if the node does not support traces
+    Required,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]

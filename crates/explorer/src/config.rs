@@ -198,6 +198,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         lower_head_after: options.lower_head_after.map(Duration::from_secs),
         traces: match options.traces {
             Some(cli::Traces::Off) => Traces::Off,
+            Some(cli::Traces::Required) => Traces::Required,
             Some(cli::Traces::Auto) | None => Traces::Auto,
         },
         labels,

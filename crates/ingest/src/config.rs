@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use domain::BlockNumber;
 
-/// Whether to trace blocks to find contracts created inside calls.
+/// Whether to trace blocks to find contracts created inside calls, and internal transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Traces {
     /// If the node supports it.
@@ -10,6 +10,8 @@ pub enum Traces {
     Auto,
     /// Never: tracing is expensive, and limits the speed of a backfill.
     Off,
+    /// Always: without a node that traces, nothing is indexed.
+    Required,
 }
 
 /// Settings of the follower. The defaults suit every chain; tests shorten the waits.

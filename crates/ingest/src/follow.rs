@@ -10,10 +10,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use crate::{
-    IngestConfig, IngestError, Progress,
+    IngestConfig, IngestError, Progress, Traces,
     batch::Batch,
     creations::CreationFinder,
     fetch::BlockRun,
+    fill::Filler,
     finality::Finality,
     follow_error::FollowError,
     fork::{ForkPoint, find_fork_point},
@@ -48,9 +49,12 @@ pub struct Follower {
     resolver: Arc<Resolver>,
     creations: Arc<CreationFinder>,
     settler: Settler,
+    filler: Filler,
     finality: Finality,
     lower_head: LowerHead,
     rhythm: Rhythm,
+    /// Whether the node traces, if that is required.
+    is_tracing_proven: bool,
     /// Whether another process had the writer at the last attempt.
     is_standby: bool,
 }
@@ -80,6 +84,7 @@ impl Follower {
         let creations = Arc::new(CreationFinder::new(node.clone(), traces, timeout, backoff));
         let resolver = Arc::new(Resolver::new(node.clone(), Arc::clone(&reader), Arc::clone(&creations)));
         let settler = Settler::new(node.clone(), config.settle_interval, config.retry_pause);
+        let filler = Filler::new(node.clone(), Arc::clone(&reader), traces, timeout, backoff);
         let finality = Finality::new(node.clone());
         let lower_head = LowerHead::new(config.lower_head_after, config.lower_head_default);
         Self {
@@ -92,6 +97,8 @@ impl Follower {
             resolver,
             creations,
             settler,
+            filler,
+            is_tracing_proven: traces != Traces::Required,
             finality,
             lower_head,
             rhythm: Rhythm::default(),
@@ -171,6 +178,7 @@ impl Follower {
         loop {
             let outcome = self.pass().await;
             self.settler.step(self.writer.as_mut(), Pace::Brisk).await?;
+            self.fill().await?;
             let idle = match outcome {
                 Ok(Outcome::Progressed) => {
                     *pause = STORE_PAUSE;
@@ -207,8 +215,32 @@ impl Follower {
                 _ = heads.next() => return Ok(()),
                 () = tokio::time::sleep_until(until) => return Ok(()),
                 () = self.settler.results() => self.settler.step(self.writer.as_mut(), Pace::Brisk).await?,
+                () = self.filler.results() => self.fill().await?,
             }
         }
+    }
+
+    /// Traces internal transactions at the head of the chain: a backfill runs without traces first.
+    async fn fill(&mut self) -> Result<(), StoreError> {
+        if self.status.borrow().phase == SyncPhase::Following {
+            self.filler.step(self.writer.as_mut()).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether the node traces its head. A node that lacks states traces other blocks.
+    async fn prove_tracing(&mut self, head: BlockNumber) -> Result<bool, FollowError> {
+        match self.node.find_internal_calls_of_block(head).await {
+            Ok(Some(_)) => self.is_tracing_proven = true,
+            Err(error) if error.lacks_state() => self.is_tracing_proven = true,
+            Ok(None) => {
+                let reason = "the node does not support tracing, which is required (--traces required)".to_owned();
+                error!("{reason}");
+                self.status.send_modify(|status| status.phase = SyncPhase::Halted { reason });
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(self.is_tracing_proven)
     }
 
     /// Reads the node's head and moves the index towards it.
@@ -216,6 +248,9 @@ impl Follower {
         let head = self.node.head().await?;
         let tip = self.writer.tip().await?;
         self.record_head(head, tip);
+        if !self.is_tracing_proven && !self.prove_tracing(head.number).await? {
+            return Ok(Outcome::RetryAfter(HALTED_PAUSE));
+        }
         // Boxed, since both futures are large.
         match tip {
             Some(tip) if head.number <= tip.number => Box::pin(self.compare_at_or_below_tip(head, tip)).await,
@@ -375,6 +410,7 @@ impl Follower {
         let (reader, creations) = (Arc::clone(&self.reader), Arc::clone(&self.creations));
         self.resolver = Arc::new(Resolver::new(self.node.clone(), reader, creations));
         self.settler.forget();
+        self.filler.forget();
     }
 
     async fn timestamp_of(&self, number: BlockNumber) -> Result<Option<u64>, StoreError> {

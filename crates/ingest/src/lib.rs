@@ -16,6 +16,7 @@ mod creations;
 mod decode;
 mod error;
 mod fetch;
+mod fill;
 mod finality;
 mod follow;
 mod follow_error;
@@ -30,6 +31,7 @@ mod single_flight;
 mod standards;
 #[cfg(test)]
 mod test_node;
+mod tracer;
 mod watchdog;
 
 pub use compare::{CompareError, Difference, compare_block};

@@ -2,6 +2,7 @@
 
 mod block;
 mod envelope;
+mod flat;
 mod internal;
 mod quantity;
 mod receipt;
@@ -11,6 +12,7 @@ mod trace;
 
 pub(crate) use block::{RawAccess, RawAuthorization, RawBlock, RawGenesis, RawHeader, RawTransaction};
 pub(crate) use envelope::{ErrorObject, ResponseError, decode, readable, split_batch};
+pub(crate) use flat::RawFlatCalls;
 pub(crate) use internal::{RawBlockCalls, RawCalls};
 pub(crate) use quantity::{Account20, CappedBytes, Hash, HexBytes, LooseBytes, Present, Price, Quantity, Wide};
 pub(crate) use receipt::{RawLog, RawReceipt};

@@ -1,44 +1,36 @@
-//! Calls inside transactions that move value or create contracts, from `callTracer`.
+//! Calls inside transactions that move value, create contracts or destroy them, from `callTracer` or `trace_block`.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use domain::{Address, B256, BlockNumber, Bytes, U256};
+use domain::{Address, B256, BlockNumber, InternalKind, U256};
 
 use crate::{
     NodeError,
-    decode::{RawBlockCalls, RawCalls},
+    decode::{RawBlockCalls, RawCalls, RawFlatCalls},
     traces::lacks_traces,
     upstream::{Call, Upstream},
 };
 
 const TRANSACTION: &str = "debug_traceTransaction";
 const BLOCK: &str = "debug_traceBlockByNumber";
+const FLAT_BLOCK: &str = "trace_block";
 const MOST_BYTES: usize = 64 << 20;
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A call inside a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InternalCall {
-    /// In lower case: `call`, `create`, `create2`, `selfdestruct`.
-    pub kind: String,
+    pub kind: InternalKind,
     /// The position of the call among those of its parent, from the outermost call down.
     pub path: Vec<u32>,
     pub from: Address,
     /// The receiver, or the created contract; None for a failed creation.
     pub to: Option<Address>,
     pub value: U256,
-    pub input: Bytes,
     pub gas: u64,
     pub gas_used: u64,
     /// Why the call, or one that it is inside of, failed.
     pub error: Option<String>,
-}
-
-impl InternalCall {
-    #[must_use]
-    pub fn is_creation(&self) -> bool {
-        self.kind.starts_with("create")
-    }
 }
 
 /// The internal calls of one transaction; None if the node does not trace or does not have the transaction.
@@ -54,7 +46,33 @@ pub(crate) async fn trace_block(
     number: BlockNumber,
 ) -> Result<Option<Vec<(Option<B256>, Vec<InternalCall>)>>, NodeError> {
     let call = Call::new(BLOCK, format!(r#"["{number:#x}",{{"tracer":"callTracer"}}]"#));
-    Ok(trace::<RawBlockCalls>(upstream, &call).await?.map(|RawBlockCalls(transactions)| transactions))
+    if let Some(RawBlockCalls(transactions)) = trace::<RawBlockCalls>(upstream, &call).await? {
+        return Ok(Some(transactions));
+    }
+    trace_flat(upstream, number).await
+}
+
+/// For nodes with the other dialect only.
+async fn trace_flat(
+    upstream: &Upstream,
+    number: BlockNumber,
+) -> Result<Option<Vec<(Option<B256>, Vec<InternalCall>)>>, NodeError> {
+    let lacks_flat = &upstream.capabilities().lacks_flat_traces;
+    if lacks_flat.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    let call = Call::new(FLAT_BLOCK, format!(r#"["{number:#x}"]"#));
+    match upstream.call_unlimited_within::<RawFlatCalls>(&call, MOST_BYTES, TIMEOUT).await {
+        Ok(Some(RawFlatCalls(transactions))) => {
+            Ok(Some(transactions.into_iter().map(|(hash, calls)| (Some(hash), calls)).collect()))
+        }
+        Ok(None) => Err(NodeError::invalid_response(FLAT_BLOCK, "null")),
+        Err(error) if lacks_traces(&error) => {
+            lacks_flat.store(true, Ordering::Relaxed);
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 async fn trace<T: serde::de::DeserializeOwned + Send + 'static>(
@@ -66,7 +84,10 @@ async fn trace<T: serde::de::DeserializeOwned + Send + 'static>(
     }
     match upstream.call_unlimited_within::<T>(call, MOST_BYTES, TIMEOUT).await {
         Ok(traced) => Ok(traced),
-        Err(error) if lacks_traces(&error) => Ok(None),
+        Err(error) if lacks_traces(&error) => {
+            upstream.capabilities().lacks_traces.store(true, Ordering::Relaxed);
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }

@@ -65,7 +65,10 @@ pub(crate) struct Transports {
 pub(crate) struct Capabilities {
     pub(crate) block_receipts: MethodBreaker,
     pub(crate) lacks_state_by_hash: AtomicBool,
+    /// `debug_trace*`.
     pub(crate) lacks_traces: AtomicBool,
+    /// `trace_*`.
+    pub(crate) lacks_flat_traces: AtomicBool,
     batch: BatchSize,
 }
 
@@ -118,6 +121,7 @@ impl Upstream {
                 block_receipts: MethodBreaker::default(),
                 lacks_state_by_hash: AtomicBool::new(false),
                 lacks_traces: AtomicBool::new(false),
+                lacks_flat_traces: AtomicBool::new(false),
                 batch: BatchSize::default(),
             },
             next_id: AtomicU64::new(1),

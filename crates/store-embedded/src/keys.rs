@@ -14,6 +14,10 @@ pub(crate) type TransferId = u64;
 pub(crate) type TradeId = u64;
 /// The sequential id of an address, in the order of first appearance, from 0.
 pub(crate) type AddressId = u64;
+/// The id of an internal transaction, in chain order: see [`crate::internal`].
+pub(crate) type InternalId = u64;
+/// The sequential id of an address in internal transactions, in the order of tracing, from 0. It is never reverted.
+pub(crate) type PartyId = u64;
 
 /// Bytes of a sequential id in a key: enough for 10^12.
 pub(crate) const ID_BYTES: usize = 5;
@@ -277,10 +281,14 @@ pub(crate) enum ListKind {
     V3Trades = 7,
     /// Trades in the pool at an address.
     PoolTrades = 8,
+    /// Internal transactions of an address, by its id as a party: those of the upper side ...
+    InternalAbove = 9,
+    /// ... and those of the lower side, the newest first.
+    InternalBelow = 10,
 }
 
 impl ListKind {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 11] = [
         Self::Transactions,
         Self::Involved,
         Self::Mined,
@@ -290,10 +298,27 @@ impl ListKind {
         Self::V2Trades,
         Self::V3Trades,
         Self::PoolTrades,
+        Self::InternalAbove,
+        Self::InternalBelow,
     ];
 
     pub(crate) fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == byte)
+    }
+
+    /// The table of open chunks.
+    pub(crate) fn tails(self) -> Table {
+        if self.is_internal() { Table::InternalTail } else { Table::Tail }
+    }
+
+    /// The table of full chunks.
+    pub(crate) fn chunks(self) -> Table {
+        if self.is_internal() { Table::InternalChunk } else { Table::Chunk }
+    }
+
+    /// How far these are traced does not follow from the chain alone, so they have their own tables.
+    fn is_internal(self) -> bool {
+        matches!(self, Self::InternalAbove | Self::InternalBelow)
     }
 
     pub(crate) fn of(self, owner: AddressId) -> ListKey {

@@ -13,6 +13,7 @@ mod fingerprint;
 #[doc(hidden)]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;
+mod internal;
 mod keys;
 mod lists;
 mod meta;

@@ -6,6 +6,7 @@ mod caches;
 mod checkpoints;
 mod codes;
 mod events;
+mod internal;
 mod long_walk;
 mod search;
 mod select;

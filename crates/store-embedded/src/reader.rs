@@ -3,8 +3,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     Account, Address, AddressOverview, AddressSummary, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef,
-    Bytes, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
-    TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter,
+    Bytes, Holder, InternalFilter, InternalPage, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade,
+    TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter,
 };
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
 
@@ -160,6 +160,15 @@ impl ChainReader for EmbeddedReader {
     async fn search_tokens(&self, beginning: &str, limit: usize) -> Result<Vec<Token>, StoreError> {
         let beginning = beginning.to_owned();
         self.read(move |index| index.search_tokens(&beginning, limit)).await
+    }
+
+    async fn list_internal_transactions(
+        &self,
+        filter: &InternalFilter,
+        page: PageRequest,
+    ) -> Result<InternalPage, StoreError> {
+        let filter = *filter;
+        self.read_list(move |index| index.list_internal_transactions(&filter, page)).await
     }
 
     async fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Result<Page<Transfer>, StoreError> {

@@ -5,6 +5,7 @@ mod address;
 mod block;
 mod creation;
 mod failure;
+mod internal;
 mod pool;
 mod token;
 mod trade;
@@ -16,6 +17,7 @@ pub(crate) use address::AddressRow;
 pub(crate) use block::{BlockRow, Totals};
 pub(crate) use creation::CreationRow;
 pub(crate) use failure::{failure_from_row, failure_to_row};
+pub(crate) use internal::InternalRow;
 pub(crate) use pool::{PoolRow, exchange_list};
 pub(crate) use token::{
     AuditRow, CallHolders, TokenRow, balance_from_row, balance_to_row, metadata_from_row, metadata_to_row,

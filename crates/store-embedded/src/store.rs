@@ -10,7 +10,7 @@ use store::{
 use crate::{
     blocking::ReadSlots,
     engine::{self, Engine, EngineOptions, Repair},
-    meta::{self, Binding, SCHEMA},
+    meta::{self, Binding, SCHEMA, UPGRADABLE_SCHEMA},
     private_files,
     read::ReadCaches,
     reader::EmbeddedReader,
@@ -86,13 +86,13 @@ impl EmbeddedStore {
         private_files::tighten(path).map_err(|error| StoreError::Backend(error.into()))?;
         match meta::find_schema(&engine.view())? {
             Some(stored) if stored > SCHEMA => return Err(StoreError::NewerSchema { stored, known: SCHEMA }),
-            Some(stored) if stored < SCHEMA => return Err(StoreError::OlderSchema { stored, known: SCHEMA }),
-            Some(_) => {}
-            None => {
+            Some(UPGRADABLE_SCHEMA) | None => {
                 let mut batch = engine.batch();
                 meta::put_schema(&mut batch);
                 batch.commit()?;
             }
+            Some(stored) if stored < SCHEMA => return Err(StoreError::OlderSchema { stored, known: SCHEMA }),
+            Some(_) => {}
         }
         let user_records = EmbeddedUserRecords::new(engine.clone());
         let read_slots = Arc::<ReadSlots>::default();

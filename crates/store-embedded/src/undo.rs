@@ -10,6 +10,7 @@ use crate::{
     codec::{RowReader, RowWriter},
     engine::View,
     keys::{Key, ListKey, ListKind, Table, number_in_key},
+    meta::Tip,
 };
 
 #[derive(Debug, Default)]
@@ -71,6 +72,12 @@ impl UndoRecord {
 pub(crate) fn oldest_undo(view: &View, floor: BlockNumber) -> Result<Option<BlockNumber>, StoreError> {
     let first = view.range_from(Table::Undo, &Key::block(floor), &Key::EMPTY).next().transpose()?;
     Ok(first.map(|(key, _)| number_in_key(&key, 0)))
+}
+
+/// The lowest block that a revert can go to.
+pub(crate) fn oldest_revertible(view: &View, tip: &Tip) -> Result<BlockNumber, StoreError> {
+    let oldest = oldest_undo(view, 0)?.map_or(tip.block.number, |oldest| oldest.saturating_sub(1));
+    Ok(oldest.max(tip.start_block))
 }
 
 /// Every block up to `last`, inclusive, that has an undo record.

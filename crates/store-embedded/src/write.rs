@@ -4,6 +4,7 @@ mod addresses;
 mod codes;
 mod commit;
 mod holders;
+mod internal;
 mod metadata;
 mod overwrite;
 mod ranks;

@@ -5,10 +5,10 @@ use std::sync::{
 
 use async_trait::async_trait;
 use domain::{
-    Address, AuditResult, AuditSample, B256, BalanceKey, BlockChanges, BlockNumber, BlockRef, Bytes, PendingToken,
-    TokenMetadata, U256,
+    Address, AuditResult, AuditSample, B256, BalanceKey, BlockChanges, BlockNumber, BlockRef, Bytes, InternalBlock,
+    InternalFrontier, PendingToken, TokenMetadata, U256,
 };
-use store::{ChainWriter, ContractDataWriter, StoreError, Undo};
+use store::{ChainWriter, ContractDataWriter, InternalWriter, StoreError, Undo};
 
 use crate::{
     blocking::run_blocking,
@@ -84,8 +84,7 @@ impl ChainWriter for EmbeddedWriter {
         self.work(|engine, _| {
             let view = engine.view();
             let Some(tip) = meta::find_tip(&view)? else { return Ok(None) };
-            let oldest = undo::oldest_undo(&view, 0)?.map_or(tip.block.number, |oldest| oldest.saturating_sub(1));
-            Ok(Some(oldest.max(tip.start_block)))
+            undo::oldest_revertible(&view, &tip).map(Some)
         })
         .await
     }
@@ -135,5 +134,20 @@ impl ContractDataWriter for EmbeddedWriter {
 
     async fn rank_holders(&mut self, limit: usize) -> Result<usize, StoreError> {
         self.work(move |engine, _| WriteState::rank_holders(engine, limit)).await
+    }
+}
+
+#[async_trait]
+impl InternalWriter for EmbeddedWriter {
+    async fn internal_frontier(&self) -> Result<Option<InternalFrontier>, StoreError> {
+        self.work(|engine, _| WriteState::internal_frontier(engine)).await
+    }
+
+    async fn save_internal(&mut self, blocks: Vec<InternalBlock>) -> Result<usize, StoreError> {
+        self.work(move |engine, _| WriteState::save_internal(engine, &blocks)).await
+    }
+
+    async fn skip_internal(&mut self, last: BlockNumber) -> Result<(), StoreError> {
+        self.work(move |engine, _| WriteState::skip_internal(engine, last)).await
     }
 }

@@ -58,10 +58,10 @@ impl PostgresStore {
     }
 }
 
-/// The first entry of a list that may still be reverted.
-async fn first_revertible(tx: &Transaction<'_>, list: List) -> Result<u64, StoreError> {
+/// The first entry of a list that may still be reverted; None if nothing of it is to be merged.
+async fn first_revertible(tx: &Transaction<'_>, list: List) -> Result<Option<u64>, StoreError> {
     let chain = Chain::read(tx).await?;
-    let Some(oldest) = chain.oldest_revertible() else { return Ok(0) };
+    let Some(oldest) = chain.oldest_revertible() else { return Ok(None) };
     let sql = format!("select {TOTALS} from block where number = $1");
     let kept = match find(tx, &sql, &[&int8(oldest + 1)]).await? {
         Some(row) => Totals::from_row(&row, 0)?,
@@ -75,7 +75,7 @@ async fn compact_list(tx: &Transaction<'_>, list: List, all: bool) -> Result<Com
     let sql = "insert into compaction values ($1, 0) on conflict (list) do update set below = compaction.below
         returning below";
     let below = get(tx, sql, &[&list.name()]).await?.u64(0)?;
-    let end = first_revertible(tx, list).await?;
+    let Some(end) = first_revertible(tx, list).await? else { return Ok(Compacted::default()) };
     let left = end.saturating_sub(below);
     if left == 0 || (left < SMALLEST_STEP && !all) {
         return Ok(Compacted::default());

@@ -11,6 +11,7 @@ mod database;
 mod database_url;
 mod error;
 mod indexer;
+mod internal;
 mod lists;
 mod locks;
 mod maintenance;

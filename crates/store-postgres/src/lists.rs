@@ -30,10 +30,14 @@ pub(crate) enum List {
     PoolTrades,
     /// By exchange, see [`exchange_owner`].
     ExchangeTrades,
+    /// Internal transactions of a party, those of the upper side ...
+    InternalAbove,
+    /// ... and those of the lower side, the newest first.
+    InternalBelow,
 }
 
 impl List {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Transactions,
         Self::Involved,
         Self::Mined,
@@ -42,6 +46,8 @@ impl List {
         Self::MakerTrades,
         Self::PoolTrades,
         Self::ExchangeTrades,
+        Self::InternalAbove,
+        Self::InternalBelow,
     ];
 
     /// The prefix of the names of its table and functions.
@@ -55,21 +61,24 @@ impl List {
             Self::MakerTrades => "maker_trade",
             Self::PoolTrades => "pool_trade",
             Self::ExchangeTrades => "exchange_trade",
+            Self::InternalAbove => "internal_above",
+            Self::InternalBelow => "internal_below",
         }
     }
 
-    /// The first entry after a block, given the totals before the next one.
-    pub(crate) fn end(self, kept: &Totals, block: BlockNumber) -> u64 {
+    /// The first entry after a block, given the totals before the next one; None in a list that lags behind the blocks.
+    pub(crate) fn end(self, kept: &Totals, block: BlockNumber) -> Option<u64> {
         match self {
-            Self::Transactions | Self::Involved => kept.transactions,
-            Self::Mined => block + 1,
-            Self::Transfers | Self::TokenTransfers => kept.transfers,
-            Self::MakerTrades | Self::PoolTrades | Self::ExchangeTrades => kept.trades,
+            Self::Transactions | Self::Involved => Some(kept.transactions),
+            Self::Mined => Some(block + 1),
+            Self::Transfers | Self::TokenTransfers => Some(kept.transfers),
+            Self::MakerTrades | Self::PoolTrades | Self::ExchangeTrades => Some(kept.trades),
+            Self::InternalAbove | Self::InternalBelow => None,
         }
     }
 
     fn has_roles(self) -> bool {
-        matches!(self, Self::Transactions | Self::Transfers)
+        matches!(self, Self::Transactions | Self::Transfers | Self::InternalAbove | Self::InternalBelow)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod blocks;
+mod internal;
 mod pages;
 mod select;
 mod tokens;
@@ -12,6 +13,7 @@ mod transfers;
 pub(crate) use self::{
     addresses::{find_address, find_address_overview, find_code, find_code_hash},
     blocks::{find_block, find_tip, list_blocks, list_gas_prices, list_mined_blocks, stats},
+    internal::list_internal_transactions,
     tokens::{find_token, list_address_tokens, list_holders, list_tokens, search_tokens},
     trades::{combines_trade_lists, find_pool, list_trades},
     transactions::{combines_transaction_lists, find_transaction, find_transaction_events, list_transactions},

@@ -4,8 +4,9 @@ use async_trait::async_trait;
 use deadpool_postgres::GenericClient;
 use domain::{
     Account, Address, AddressOverview, AddressSummary, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef,
-    Bytes, Code, FailureSource, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter,
-    Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter,
+    Bytes, Code, FailureSource, Holder, InternalFilter, InternalPage, Page, PageRequest, Pool, Stats, Token,
+    TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer,
+    TransferFilter,
 };
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
 use tokio_postgres::Row;
@@ -146,7 +147,7 @@ impl ChainReader for PostgresReader {
     }
 
     async fn find_address(&self, address: Address) -> Result<Option<AddressSummary>, StoreError> {
-        read!(self, |client| read::find_address(&client, address))
+        read_snapshot!(self, |client| read::find_address(&client, address))
     }
 
     async fn find_address_overview(
@@ -189,6 +190,14 @@ impl ChainReader for PostgresReader {
             return read_snapshot!(self, |client| read::list_trades(&client, filter, page));
         }
         read!(self, |client| read::list_trades(&client, filter, page))
+    }
+
+    async fn list_internal_transactions(
+        &self,
+        filter: &InternalFilter,
+        page: PageRequest,
+    ) -> Result<InternalPage, StoreError> {
+        read_snapshot!(self, |client| read::list_internal_transactions(&client, filter, page))
     }
 
     async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError> {

@@ -4,6 +4,7 @@ mod codes;
 mod commit;
 mod copy;
 mod holders;
+mod internal;
 mod metadata;
 mod prefetch;
 mod ranks;
@@ -23,6 +24,7 @@ pub(crate) use self::{
     codes::list_pending_codes,
     copy::runs as copy_runs,
     holders::{list_audits, list_pending_balances, save_audits, save_balances},
+    internal::{internal_frontier, skip_internal},
     metadata::{folded, save_token_metadata},
     prefetch::style_from,
     ranks::rank_holders,

@@ -8,10 +8,10 @@ use std::sync::{
 use async_trait::async_trait;
 use deadpool_postgres::{Object, Pool, Transaction};
 use domain::{
-    Address, AuditResult, AuditSample, B256, BalanceKey, BlockChanges, BlockNumber, BlockRef, Bytes, PendingToken,
-    TokenMetadata, U256,
+    Address, AuditResult, AuditSample, B256, BalanceKey, BlockChanges, BlockNumber, BlockRef, Bytes, InternalBlock,
+    InternalFrontier, PendingToken, TokenMetadata, U256,
 };
-use store::{BoxError, ChainWriter, ContractDataWriter, StoreError, Undo};
+use store::{BoxError, ChainWriter, ContractDataWriter, InternalWriter, StoreError, Undo};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_postgres::error::SqlState;
 
@@ -284,5 +284,23 @@ impl ContractDataWriter for PostgresWriter {
             let ranked = write::rank_holders(&tx, limit).await?;
             (ranked, ranked > 0)
         })
+    }
+}
+
+#[async_trait]
+impl InternalWriter for PostgresWriter {
+    async fn internal_frontier(&self) -> Result<Option<InternalFrontier>, StoreError> {
+        work!(self, |tx, _state| write::internal_frontier(&tx).await?)
+    }
+
+    async fn save_internal(&mut self, blocks: Vec<InternalBlock>) -> Result<usize, StoreError> {
+        change!(self, |tx, state| {
+            let saved = state.save_internal(&tx, &blocks).await?;
+            (saved, saved > 0)
+        })
+    }
+
+    async fn skip_internal(&mut self, last: BlockNumber) -> Result<(), StoreError> {
+        change!(self, |tx, _state| ((), write::skip_internal(&tx, last).await?))
     }
 }

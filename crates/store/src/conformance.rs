@@ -6,6 +6,7 @@
 mod chain;
 mod checks;
 mod contract_data;
+mod internal;
 mod model;
 mod record_transfer;
 mod user_records;
@@ -89,6 +90,9 @@ pub async fn run(mut subject: Subject, plan: Plan) {
         if rng.random_ratio(1, 4) {
             let limit = rng.random_range(1..30);
             fetch_pending_codes(&mut subject, &mut model, &mut rng, limit).await;
+        }
+        if rng.random_ratio(1, 2) {
+            internal::trace_some(&mut subject, &mut model, &mut chain, &mut rng).await;
         }
         assert_eq!(
             subject.writer.tip().await.expect("tip"),

@@ -1,11 +1,12 @@
 use async_trait::async_trait;
 use domain::{
     Account, Address, AddressOverview, AddressSummary, B256, Block, BlockChanges, BlockGasPrice, BlockId, BlockNumber,
-    BlockRange, BlockRef, Bytes, Holder, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter,
-    Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter,
+    BlockRange, BlockRef, Bytes, Holder, InternalFilter, InternalPage, Page, PageRequest, Pool, Stats, Token,
+    TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer,
+    TransferFilter,
 };
 
-use crate::{ContractDataWriter, StoreError};
+use crate::{ContractDataWriter, InternalWriter, StoreError};
 
 /// Whether the blocks of a commit may be reverted later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,13 +42,13 @@ pub trait ChainWriter: Send + Sync {
     async fn revert_to(&mut self, number: BlockNumber) -> Result<(), StoreError>;
 }
 
-/// The writer of the index: of its blocks, and of the data fetched from contracts for them.
+/// The writer of the index: of its blocks, of the data fetched from contracts for them, and of internal transactions.
 ///
 /// A store has one writer. Taking another one replaces it ([`Store::writer`](crate::Store::writer)): from then on, every
 /// method of the replaced writer fails with [`StoreError::WriterReplaced`], and it changes nothing.
-pub trait IndexWriter: ChainWriter + ContractDataWriter {}
+pub trait IndexWriter: ChainWriter + ContractDataWriter + InternalWriter {}
 
-impl<Writer: ChainWriter + ContractDataWriter> IndexWriter for Writer {}
+impl<Writer: ChainWriter + ContractDataWriter + InternalWriter> IndexWriter for Writer {}
 
 /// A version of the data that a store serves. Every change makes a new version; a version is never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -115,6 +116,12 @@ pub trait ChainReader: Send + Sync {
     async fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Result<Page<Transfer>, StoreError>;
 
     async fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError>;
+
+    async fn list_internal_transactions(
+        &self,
+        filter: &InternalFilter,
+        page: PageRequest,
+    ) -> Result<InternalPage, StoreError>;
 
     async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError>;
 

@@ -15,7 +15,7 @@ pub(crate) use chart::Chart;
 pub(crate) use fields::{DecodedView, FieldRow, FieldValue};
 pub(crate) use links::{AddressLink, BlockLink, TokenLink, TransactionLink, short};
 pub(crate) use pager::{Pager, Paging};
-pub(crate) use rows::{BlockRow, TradeRow, TransactionRow, TransferRow, fee};
+pub(crate) use rows::{BlockRow, InternalRow, ReachView, TradeRow, TransactionRow, TransferRow, fee};
 pub(crate) use source::lines as source_lines;
 pub(crate) use text::{sanitize_name, sanitize_text, url_encode};
 pub(crate) use time::Moment;

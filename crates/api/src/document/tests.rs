@@ -44,6 +44,7 @@ fn the_document_has_all_routes() {
         "/api/v1/contracts/{address}/standard-json",
         "/api/v1/contracts/{address}/storage-layout",
         "/api/v1/contracts/{address}/userdoc",
+        "/api/v1/internal-transactions",
         "/api/v1/keys",
         "/api/v1/keys/{id}",
         "/api/v1/openapi.json",

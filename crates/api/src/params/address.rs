@@ -56,7 +56,11 @@ impl FromPathSegment for Address {
 
 impl Query {
     pub(crate) fn find_address(&self) -> Result<Option<Address>, ApiError> {
-        self.find(FIELD)?.map(|text| parse_address(FIELD, text)).transpose()
+        self.find_address_named(FIELD)
+    }
+
+    pub(crate) fn find_address_named(&self, field: &'static str) -> Result<Option<Address>, ApiError> {
+        self.find(field)?.map(|text| parse_address(field, text)).transpose()
     }
 }
 

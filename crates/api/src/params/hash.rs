@@ -1,18 +1,26 @@
 use domain::B256;
 
-use super::{address::parse_bytes, path::FromPathSegment};
+use super::{Query, address::parse_bytes, path::FromPathSegment};
 use crate::error::ApiError;
 
 pub(super) fn parse_hash(text: &str) -> Option<B256> {
     parse_bytes(text).map(B256::new)
 }
 
+const RULE: &str = "must be 0x and 64 hexadecimal digits";
+
+impl Query {
+    pub(crate) fn find_hash(&self, field: &'static str) -> Result<Option<B256>, ApiError> {
+        let read = |text| parse_hash(text).ok_or(ApiError::InvalidParameter { field, rule: RULE });
+        self.find(field)?.map(read).transpose()
+    }
+}
+
 impl FromPathSegment for B256 {
     const FIELD: &'static str = "hash";
 
     fn from_segment(segment: &str) -> Result<Self, ApiError> {
-        parse_hash(segment)
-            .ok_or(ApiError::InvalidParameter { field: Self::FIELD, rule: "must be 0x and 64 hexadecimal digits" })
+        parse_hash(segment).ok_or(ApiError::InvalidParameter { field: Self::FIELD, rule: RULE })
     }
 }
 

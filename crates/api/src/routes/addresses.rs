@@ -44,7 +44,8 @@ async fn get_address(
     let Some(overview) = app.chain.find_address_overview(address, RECENT_TRANSACTIONS).await? else {
         return get_unindexed(&app, address).await;
     };
-    let AddressOverview { tip, summary, transfer_count, trade_count, recent, token } = overview;
+    let AddressOverview { tip, summary, transfer_count, trade_count, internal_tx_count, internal_reach, recent, token } =
+        overview;
     let (account, is_current) = match app.accounts.get_with_source(tip, address).await {
         Ok(SourcedAccount { account, source }) => (Some(account), source == AccountSource::Node),
         // The index has everything except the balance and the nonce.
@@ -64,6 +65,7 @@ async fn get_address(
     let source = find_source(&*app.verified, address, code).await?;
     let detail = wire::AddressDetail::new(&summary, account.as_ref(), code, label, recent, token)
         .with_counts(transfer_count, trade_count)
+        .with_internal(internal_tx_count, internal_reach)
         .with_source(source);
     let response = JsonResponse::new(detail, Freshness::UntilNextBlock);
     // An account at the tip is valid until the tip changes; an older one only until the node responds again.

@@ -1,4 +1,4 @@
-use domain::{Account, AddressSummary, Code, Creation};
+use domain::{Account, AddressSummary, Code, Creation, InternalReach};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -32,6 +32,12 @@ pub struct AddressDetail {
     /// Trades that the address made; of a pool, its trades.
     #[schema(example = 4)]
     pub trade_count: u64,
+    /// Internal transactions from or to the address, as far as they are indexed: see `internalTransactionsFrom`.
+    #[schema(example = 5)]
+    pub internal_tx_count: u64,
+    /// The first block from which `internalTxCount` is complete; null without traces.
+    #[schema(required = true, example = 12_000_000)]
+    pub internal_transactions_from: Option<u64>,
     /// Null if `balanceBlock` is null.
     #[schema(required = true, example = 7)]
     pub nonce: Option<u64>,
@@ -93,6 +99,8 @@ impl AddressDetail {
             recent_txs: recent.into_iter().map(Transaction::from).collect(),
             transfer_count: 0,
             trade_count: 0,
+            internal_tx_count: 0,
+            internal_transactions_from: None,
             nonce: account.map(|account| account.nonce),
             balance_block: account.map(|account| account.block),
             contract: Contract::of(summary.creation, code),
@@ -114,6 +122,8 @@ impl AddressDetail {
             recent_txs: Vec::new(),
             transfer_count: 0,
             trade_count: 0,
+            internal_tx_count: 0,
+            internal_transactions_from: None,
             nonce: Some(account.nonce),
             balance_block: Some(account.block),
             contract: Contract::of(None, account.code),
@@ -124,6 +134,11 @@ impl AddressDetail {
     #[must_use]
     pub fn with_counts(self, transfer_count: u64, trade_count: u64) -> Self {
         Self { transfer_count, trade_count, ..self }
+    }
+
+    #[must_use]
+    pub fn with_internal(self, internal_tx_count: u64, reach: Option<InternalReach>) -> Self {
+        Self { internal_tx_count, internal_transactions_from: reach.map(|reach| reach.from), ..self }
     }
 }
 

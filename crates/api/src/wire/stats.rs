@@ -17,6 +17,12 @@ pub struct Stats {
     /// Blocks without traces: contracts created by internal calls in these blocks may lack a creator.
     #[schema(example = 0)]
     pub untraced_blocks: u64,
+    /// The first block from which internal transactions are complete, up to `internalTransactionsTo`; null without traces.
+    #[schema(required = true, example = 12_000_000)]
+    pub internal_transactions_from: Option<u64>,
+    /// The last block with internal transactions; null without traces.
+    #[schema(required = true, example = 21_000_000)]
+    pub internal_transactions_to: Option<u64>,
     /// Mean effective gas price in wei over the newest 100 blocks with transactions.
     pub avg_gas_price: Decimal,
 }
@@ -28,6 +34,8 @@ impl From<domain::Stats> for Stats {
             total_transactions: stats.total_transactions,
             total_tokens: stats.total_tokens,
             untraced_blocks: stats.untraced_blocks,
+            internal_transactions_from: stats.internal_reach.map(|reach| reach.from),
+            internal_transactions_to: stats.internal_reach.map(|reach| reach.to),
             avg_gas_price: stats.average_gas_price.into(),
         }
     }
@@ -45,6 +53,8 @@ mod tests {
           "totalTransactions": 0,
           "totalTokens": 0,
           "untracedBlocks": 0,
+          "internalTransactionsFrom": null,
+          "internalTransactionsTo": null,
           "avgGasPrice": "0"
         }
         "#);

@@ -19,6 +19,7 @@ mod docs;
 mod failures;
 mod faults;
 mod hardhat_and_ganache;
+mod internal;
 mod keys;
 mod limits;
 mod node_outages;

@@ -1,14 +1,18 @@
-use alloy_primitives::{B256, U256};
+use alloy_primitives::{Address, B256, U256};
+use domain::InternalKind;
 use serde::{Deserialize, Deserializer, de::Error};
 use sonic_rs::{JsonValueTrait, LazyValue, to_array_iter, to_object_iter};
 
 use super::{
-    quantity::{Account20, Hash, HexBytes, Quantity, Wide},
+    quantity::{Account20, Hash, Quantity, Wide},
     trace::{json, text},
 };
 use crate::InternalCall;
 
-/// The calls inside a transaction that move value or create a contract, from `callTracer`.
+/// Longer errors are cut: contracts choose some of their text.
+const LONGEST_ERROR: usize = 200;
+
+/// The calls inside a transaction that move value, create a contract or destroy one, from `callTracer`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RawCalls(pub(crate) Vec<InternalCall>);
 
@@ -64,28 +68,44 @@ fn read_calls(outermost: &str) -> Result<Vec<InternalCall>, sonic_rs::Error> {
             path.push(index);
             open.push(Open { json, path, error: call.error.clone() });
         }
-        let moves_value = !call.value.is_zero() && matches!(call.kind.as_str(), "call" | "selfdestruct");
         // The outermost call is the transaction itself.
-        if !call.path.is_empty() && (moves_value || call.is_creation()) {
-            found.push(call);
+        if !next.path.is_empty() {
+            found.extend(call.finish(next.path));
         }
     }
     Ok(found)
 }
 
+/// A call of any kind.
+#[derive(Default)]
+pub(super) struct TracedCall {
+    /// None for a kind that moves no value.
+    pub(super) kind: Option<InternalKind>,
+    pub(super) from: Address,
+    pub(super) to: Option<Address>,
+    pub(super) value: U256,
+    pub(super) gas: u64,
+    pub(super) gas_used: u64,
+    pub(super) error: Option<String>,
+}
+
+impl TracedCall {
+    /// None if it is no internal transaction.
+    pub(super) fn finish(self, path: Vec<u32>) -> Option<InternalCall> {
+        let Self { kind, from, to, value, gas, gas_used, error } = self;
+        let kind = kind.filter(|kind| *kind != InternalKind::Call || !value.is_zero())?;
+        let to = to.filter(|_| error.is_none() || !kind.is_creation());
+        Some(InternalCall { kind, path, from, to, value, gas, gas_used, error })
+    }
+}
+
+pub(super) fn cut_error(error: &str) -> String {
+    error.chars().take(LONGEST_ERROR).collect()
+}
+
 /// The call, and the calls inside it as JSON.
-fn read_call<'a>(open: &Open<'a>) -> Result<(InternalCall, Vec<&'a str>), sonic_rs::Error> {
-    let mut call = InternalCall {
-        kind: String::new(),
-        path: open.path.clone(),
-        from: Default::default(),
-        to: None,
-        value: U256::ZERO,
-        input: Default::default(),
-        gas: 0,
-        gas_used: 0,
-        error: open.error.clone(),
-    };
+fn read_call<'a>(open: &Open<'a>) -> Result<(TracedCall, Vec<&'a str>), sonic_rs::Error> {
+    let mut call = TracedCall { error: open.error.clone(), ..TracedCall::default() };
     let mut inner = Vec::new();
     for field in to_object_iter(open.json) {
         let (name, value) = field?;
@@ -93,14 +113,13 @@ fn read_call<'a>(open: &Open<'a>) -> Result<(InternalCall, Vec<&'a str>), sonic_
             continue;
         }
         match name.as_ref() {
-            "type" => call.kind = value.as_str().unwrap_or_default().to_ascii_lowercase(),
+            "type" => call.kind = value.as_str().and_then(kind_of),
             "from" => call.from = text::<Account20>(&value)?.0,
             "to" => call.to = Some(text::<Account20>(&value)?.0),
             "value" => call.value = text::<Wide>(&value)?.0,
-            "input" => call.input = text::<HexBytes>(&value)?.0,
             "gas" => call.gas = text::<Quantity>(&value)?.0,
             "gasUsed" => call.gas_used = text::<Quantity>(&value)?.0,
-            "error" => call.error = Some(value.as_str().unwrap_or_default().to_owned()),
+            "error" => call.error = Some(cut_error(value.as_str().unwrap_or_default())),
             "calls" => {
                 let calls = json(&value)?;
                 inner = to_array_iter(calls).map(|call| json(&call?)).collect::<Result<_, _>>()?;
@@ -108,10 +127,17 @@ fn read_call<'a>(open: &Open<'a>) -> Result<(InternalCall, Vec<&'a str>), sonic_
             _ => {}
         }
     }
-    if call.error.is_some() && call.is_creation() {
-        call.to = None;
-    }
     Ok((call, inner))
+}
+
+fn kind_of(name: &str) -> Option<InternalKind> {
+    match name {
+        "CALL" => Some(InternalKind::Call),
+        "CREATE" => Some(InternalKind::Create),
+        "CREATE2" => Some(InternalKind::Create2),
+        "SELFDESTRUCT" => Some(InternalKind::SelfDestruct),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -134,11 +160,14 @@ mod tests {
                     {{"type":"CALL","from":"{c}","to":"{a}","value":"0x1","gas":"0x1","gasUsed":"0x1","input":"0x"}}]}}]}}"#
         );
         let calls = read_calls(&trace).unwrap();
-        let seen: Vec<_> =
-            calls.iter().map(|call| (call.kind.as_str(), call.path.as_slice(), call.error.as_deref())).collect();
+        let seen: Vec<_> = calls.iter().map(|call| (call.kind, call.path.as_slice(), call.error.as_deref())).collect();
         assert_eq!(
             seen,
-            [("call", &[1][..], None), ("create2", &[1, 0], None), ("call", &[2, 0], Some("execution reverted")),]
+            [
+                (InternalKind::Call, &[1][..], None),
+                (InternalKind::Create2, &[1, 0], None),
+                (InternalKind::Call, &[2, 0], Some("execution reverted")),
+            ]
         );
         assert_eq!((calls[0].value, calls[0].gas, calls[0].gas_used), (U256::from(7), 3, 2));
     }

@@ -8,13 +8,13 @@ use std::{
 use async_trait::async_trait;
 use domain::{
     Address, AttemptReport, AuditResult, AuditSample, B256, BalanceKey, BlockChanges, BlockNumber, BlockRef, Bytes,
-    ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, NewDelivery, NewWebhook, Page, PageRequest, PendingToken,
-    SealedSecret, TokenMetadata, U256, UnixMillis, Webhook, WebhookChange, WebhookId,
+    ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, InternalBlock, InternalFrontier, NewDelivery, NewWebhook,
+    Page, PageRequest, PendingToken, SealedSecret, TokenMetadata, U256, UnixMillis, Webhook, WebhookChange, WebhookId,
 };
 use store::{
-    AddWebhookError, ChainWriter, ContractDataWriter, EnqueueError, Matches, Orphaning, Progress, QueueCounts,
-    QueueHead, QueueState, Removal, RetractedBatch, Retraction, RetractionCursor, StoreError, Undo, WatchList,
-    WebhookRecords, WebhookTotals,
+    AddWebhookError, ChainWriter, ContractDataWriter, EnqueueError, InternalWriter, Matches, Orphaning, Progress,
+    QueueCounts, QueueHead, QueueState, Removal, RetractedBatch, Retraction, RetractionCursor, StoreError, Undo,
+    WatchList, WebhookRecords, WebhookTotals,
 };
 use store_embedded::{EmbeddedWebhookRecords, EmbeddedWriter};
 use tokio::sync::{Notify, RwLock};
@@ -269,5 +269,18 @@ impl WebhookRecords for GatedRecords {
     }
     async fn forget_deliveries(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.0.forget_deliveries(before, limit).await
+    }
+}
+
+#[async_trait]
+impl InternalWriter for GatedWriter {
+    async fn internal_frontier(&self) -> Result<Option<InternalFrontier>, StoreError> {
+        self.0.internal_frontier().await
+    }
+    async fn save_internal(&mut self, blocks: Vec<InternalBlock>) -> Result<usize, StoreError> {
+        self.1.pass("internal transactions", Survives::ProcessCrash, self.0.save_internal(blocks)).await
+    }
+    async fn skip_internal(&mut self, last: BlockNumber) -> Result<(), StoreError> {
+        self.1.pass("skipped traces", Survives::ProcessCrash, self.0.skip_internal(last)).await
     }
 }

@@ -50,6 +50,12 @@ tables! {
     Transfer = 0x13, Dense, Chain;
     /// trade id -> row.
     Trade = 0x14, Dense, Chain;
+    /// id -> an internal transaction.
+    Internal = 0x15, Dense, Other;
+    /// number -> the first id of the internal transactions of the block.
+    InternalBlock = 0x16, Dense, Other;
+    /// party id -> address.
+    InternalParty = 0x17, Dense, Other;
     /// hash prefix, number -> nothing.
     BlockByHash = 0x20, Lookup, Chain;
     /// hash prefix, transaction id -> nothing.
@@ -60,10 +66,16 @@ tables! {
     Creation = 0x23, Lookup, Chain;
     /// address id -> the pool at the address.
     Pool = 0x24, Lookup, Chain;
+    /// address -> party id.
+    InternalPartyId = 0x25, Lookup, Other;
     /// list -> its open chunk.
     Tail = 0x30, Lists, Chain;
     /// list, chunk number -> a full chunk.
     Chunk = 0x31, Lists, Chain;
+    /// list of internal transactions -> its open chunk.
+    InternalTail = 0x32, Lists, Other;
+    /// list of internal transactions, chunk number -> a full chunk.
+    InternalChunk = 0x33, Lists, Other;
     /// field -> metadata of the store.
     Meta = 0x40, State, Chain;
     /// number -> the undo record of the block.
@@ -112,6 +124,8 @@ tables! {
     TokenName = 0x6d, State, Other;
     /// transaction hash -> the block, and why the transaction failed there.
     Failure = 0x6e, State, Other;
+    /// field -> how far internal transactions are indexed, and the number of their parties.
+    InternalProgress = 0x6f, State, Other;
     /// id -> an API key's record.
     ApiKey = 0x50, State, Other;
     /// digest prefix, id -> nothing.

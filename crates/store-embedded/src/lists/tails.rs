@@ -6,7 +6,7 @@ use super::chunk::{Chunk, Entry, Role};
 use crate::{
     cache::{AgedCache, FastMap},
     engine::{Batch, View},
-    keys::{Key, ListKey, Table},
+    keys::{Key, ListKey},
 };
 
 /// Appends to and truncates lists. The open chunk of a list is read once, cached while it is in use, and written once
@@ -33,7 +33,7 @@ impl Tails {
     ) -> Result<(), StoreError> {
         let tail = self.open(view, list)?;
         if tail.is_full() {
-            batch.put(Table::Chunk, &Key::chunk(list, tail.number()), tail.to_row());
+            batch.put(list.kind.chunks(), &Key::chunk(list, tail.number()), tail.to_row());
             *tail = tail.next();
         }
         tail.push(entry);
@@ -52,8 +52,8 @@ impl Tails {
         tail.truncate(cut)?;
         while tail.is_empty() && tail.number() > 0 {
             let key = Key::chunk(list, tail.number() - 1);
-            let row = view.get(Table::Chunk, &key)?.ok_or(StoreError::Corrupt("a chunk of a list is missing"))?;
-            batch.delete(Table::Chunk, &key);
+            let row = view.get(list.kind.chunks(), &key)?.ok_or(StoreError::Corrupt("a chunk of a list is missing"))?;
+            batch.delete(list.kind.chunks(), &key);
             *tail = Chunk::from_row(&row)?;
             tail.truncate(cut)?;
         }
@@ -73,7 +73,7 @@ impl Tails {
                 let tail = match self.committed.take(&list) {
                     Some(tail) => tail,
                     None => view
-                        .get(Table::Tail, &Key::list(list))?
+                        .get(list.kind.tails(), &Key::list(list))?
                         .map_or_else(|| Ok(Chunk::default()), |row| Chunk::from_row(&row))?,
                 };
                 Ok(entry.insert(tail))
@@ -85,9 +85,9 @@ impl Tails {
     pub(crate) fn write(&self, batch: &mut Batch) {
         for (list, tail) in &self.changed {
             if tail.is_empty() {
-                batch.delete(Table::Tail, &Key::list(*list));
+                batch.delete(list.kind.tails(), &Key::list(*list));
             } else {
-                batch.put(Table::Tail, &Key::list(*list), tail.to_row());
+                batch.put(list.kind.tails(), &Key::list(*list), tail.to_row());
             }
         }
     }

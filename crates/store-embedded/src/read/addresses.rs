@@ -1,5 +1,6 @@
 use domain::{
-    Address, AddressOverview, AddressSummary, Creation, PageRequest, TradeFilter, TransactionFilter, TransferFilter,
+    Address, AddressOverview, AddressSummary, Creation, InternalFilter, PageRequest, TradeFilter, TransactionFilter,
+    TransferFilter,
 };
 use store::StoreError;
 
@@ -12,7 +13,7 @@ use crate::{
 
 impl ReadSnapshot {
     pub(crate) fn find_address(&self, address: Address) -> Result<Option<AddressSummary>, StoreError> {
-        let Some(id) = self.address_id(&address)? else { return Ok(None) };
+        let Some(id) = self.address_id(&address)? else { return self.find_internal_party(address) };
         let transactions = List::open(&self.view, ListKind::Transactions.of(id))?;
         let involved = List::open(&self.view, ListKind::Involved.of(id))?;
         let mined = List::open(&self.view, ListKind::Mined.of(id))?;
@@ -23,6 +24,10 @@ impl ReadSnapshot {
         let last_tx = transactions.last().max(involved.last()).max(last_transfer_tx);
         let last_tx_block = last_tx.map(|tx| self.transaction_row(tx).map(|row| row.block_number)).transpose()?;
         let last_seen = last_tx_block.max(mined.last()).unwrap_or(first_seen);
+        let (first_seen, last_seen) = match self.find_internal_activity(address)? {
+            Some(internal) => (first_seen.min(internal.first_block), last_seen.max(internal.last_block)),
+            None => (first_seen, last_seen),
+        };
 
         Ok(Some(AddressSummary {
             address,
@@ -30,6 +35,18 @@ impl ReadSnapshot {
             first_seen: self.block_row(first_seen)?.timestamp,
             last_seen: self.block_row(last_seen)?.timestamp,
             creation: self.find_creation(id)?,
+        }))
+    }
+
+    /// An address that is only known from calls inside transactions.
+    fn find_internal_party(&self, address: Address) -> Result<Option<AddressSummary>, StoreError> {
+        let Some(internal) = self.find_internal_activity(address)? else { return Ok(None) };
+        Ok(Some(AddressSummary {
+            address,
+            tx_count: 0,
+            first_seen: self.block_row(internal.first_block)?.timestamp,
+            last_seen: self.block_row(internal.last_block)?.timestamp,
+            creation: None,
         }))
     }
 
@@ -42,11 +59,14 @@ impl ReadSnapshot {
         let touching = TransactionFilter::touching(address);
         let transfers = TransferFilter::touching(address);
         let trades = TradeFilter::of(address, self.find_pool(address)?.is_some());
+        let internal = self.list_internal_transactions(&InternalFilter::touching(address), PageRequest::newest(0))?;
         Ok(Some(AddressOverview {
             tip: tip.block,
             summary,
             transfer_count: self.list_transfers(&transfers, PageRequest::newest(0))?.total,
             trade_count: self.list_trades(&trades, PageRequest::newest(0))?.total,
+            internal_tx_count: internal.page.total,
+            internal_reach: internal.reach,
             recent: self.list_transactions(&touching, PageRequest::newest(recent))?.items,
             token: self.find_token(address)?,
         }))

@@ -40,7 +40,7 @@ impl ReadSnapshot {
 }
 
 /// The part of a span that belongs to a transaction.
-fn span_of(
+pub(super) fn span_of(
     tx: TxId,
     span: Range<u64>,
     tx_of: impl Fn(u64) -> Result<TxId, StoreError>,

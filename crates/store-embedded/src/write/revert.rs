@@ -10,7 +10,7 @@ use super::{
     WriteState, codes,
     commit::sweep_where_source_changed,
     holders::{change_call_balance, mark_balance_pending, mark_drifting_balances},
-    metadata,
+    internal, metadata,
     overwrite::Overwrites,
     ranks::{rerank_holder, rerank_tokens},
     tokens,
@@ -102,9 +102,12 @@ impl WriteState {
                 ListKind::Mined => number + 1,
                 ListKind::Transfers | ListKind::TokenTransfers => kept.transfers,
                 ListKind::MakerTrades | ListKind::PoolTrades | ListKind::V2Trades | ListKind::V3Trades => kept.trades,
+                // Reverted by their rows.
+                ListKind::InternalAbove | ListKind::InternalBelow => continue,
             };
             self.tails.truncate(&view, &mut batch, list, cut)?;
         }
+        internal::revert(&view, &mut batch, number)?;
         drop_blocks(&view, &mut batch, number + 1..tip.block.number + 1)?;
         drop_transactions(&view, &mut batch, &kept, &tip.totals)?;
         drop_rows(&mut batch, Table::Transfer, kept.transfers..tip.totals.transfers);

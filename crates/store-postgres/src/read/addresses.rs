@@ -1,11 +1,32 @@
 use deadpool_postgres::GenericClient;
-use domain::{Address, AddressOverview, AddressSummary, B256, Bytes, Creation, PageRequest, TransactionFilter};
+use domain::{
+    Address, AddressOverview, AddressSummary, B256, Bytes, Creation, InternalFilter, PageRequest, TransactionFilter,
+};
 use store::StoreError;
 
-use super::{find_tip, find_token, list_transactions};
+use super::{find_tip, find_token, internal::find_internal_activity, list_internal_transactions, list_transactions};
 use crate::{database::find, rows::RowExt};
 
+/// Needs a snapshot.
 pub(crate) async fn find_address(
+    client: &impl GenericClient,
+    address: Address,
+) -> Result<Option<AddressSummary>, StoreError> {
+    let known = find_known_address(client, address).await?;
+    let Some(internal) = find_internal_activity(client, address).await? else { return Ok(known) };
+    let (first_seen, last_seen) = (internal.first_seen, internal.last_seen);
+    Ok(Some(match known {
+        Some(known) => AddressSummary {
+            first_seen: known.first_seen.min(first_seen),
+            last_seen: known.last_seen.max(last_seen),
+            ..known
+        },
+        // Only known from calls inside transactions.
+        None => AddressSummary { address, tx_count: 0, first_seen, last_seen, creation: None },
+    }))
+}
+
+async fn find_known_address(
     client: &impl GenericClient,
     address: Address,
 ) -> Result<Option<AddressSummary>, StoreError> {
@@ -52,7 +73,18 @@ pub(crate) async fn find_address_overview(
     let recent = list_transactions(client, &touching, PageRequest::newest(recent)).await?.items;
     let token = find_token(client, address).await?;
     let (transfer_count, trade_count) = count_activity(client, address).await?;
-    Ok(Some(AddressOverview { tip, summary, transfer_count, trade_count, recent, token }))
+    let internal = InternalFilter::touching(address);
+    let internal = list_internal_transactions(client, &internal, PageRequest::newest(0)).await?;
+    Ok(Some(AddressOverview {
+        tip,
+        summary,
+        transfer_count,
+        trade_count,
+        internal_tx_count: internal.page.total,
+        internal_reach: internal.reach,
+        recent,
+        token,
+    }))
 }
 
 /// How many transfers and trades an address has ([`domain::TradeFilter::of`]).

@@ -7,6 +7,7 @@ use super::pages::{clamped_range, page_of};
 use crate::{
     chain::{Chain, TOTALS, Totals},
     database::{find, query},
+    internal::{PROGRESS, progress_from_row},
     numeric::Numeric,
     rows::{RowExt, clamped, int8, limit, to_u128},
 };
@@ -93,8 +94,8 @@ pub(crate) async fn find_tip(client: &impl GenericClient) -> Result<Option<Block
 pub(crate) async fn stats(client: &impl GenericClient) -> Result<Stats, StoreError> {
     // One statement: the newest blocks belong to the totals.
     let sql = format!(
-        "select c.tip_number, {}, coalesce(b.transactions, 0), coalesce(b.gas_prices, 0) from chain c
-        left join lateral (
+        "select c.tip_number, {}, coalesce(b.transactions, 0), coalesce(b.gas_prices, 0), c.first_block, {PROGRESS}
+        from chain c cross join internal_progress left join lateral (
             select * from block where tx_count > 0 order by number desc offset $1 limit 1
         ) b on true",
         TOTALS.split(", ").map(|column| format!("c.{column}")).collect::<Vec<_>>().join(", ")
@@ -104,11 +105,13 @@ pub(crate) async fn stats(client: &impl GenericClient) -> Result<Stats, StoreErr
     let totals = Totals::from_row(&row, 1)?;
     let (transactions, gas_prices) = (row.u64(9)?, row.amount(10)?);
     let count = U256::from(totals.transactions - transactions);
+    let progress = progress_from_row(&row, 12)?;
     Ok(Stats {
         latest_block: row.option_u64(0)?,
         total_transactions: totals.transactions,
         total_tokens: totals.tokens,
         untraced_blocks: totals.untraced_blocks,
+        internal_reach: progress.zip(row.option_u64(11)?).and_then(|(progress, first)| progress.reach(first)),
         average_gas_price: (totals.gas_prices - gas_prices).checked_div(count).unwrap_or_default(),
     })
 }

@@ -109,7 +109,7 @@ impl WriteState {
     }
 
     /// Appends entries to lists. Owners from `new_from` on are new.
-    async fn append(
+    pub(super) async fn append(
         &mut self,
         tx: &Transaction<'_>,
         appended: &Appended,

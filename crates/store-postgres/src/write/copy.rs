@@ -4,7 +4,9 @@ use std::pin::pin;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use deadpool_postgres::Transaction;
-use domain::{Address, Balance, Block, BlockNumber, PoolStyle, TradeDirection, TradeEvent, TransferEvent};
+use domain::{
+    Address, Balance, Block, BlockNumber, InternalEvent, PoolStyle, TradeDirection, TradeEvent, TransferEvent,
+};
 use futures::SinkExt;
 use store::{BoxError, StoreError};
 use tokio_postgres::types::{IsNull, ToSql, Type};
@@ -13,6 +15,7 @@ use super::prefetch::style_number;
 use crate::{
     chain::Totals,
     error::store_error,
+    internal::KINDS,
     lists::{AddressId, List, Run},
     numeric::Numeric,
     rows::int8,
@@ -51,6 +54,16 @@ pub(super) struct TransferCopy {
     pub(super) to: AddressId,
     pub(super) event: TransferEvent,
     pub(super) shortfall: Option<Balance>,
+}
+
+#[derive(Debug)]
+pub(super) struct InternalCopy {
+    pub(super) id: i64,
+    pub(super) tx: u64,
+    /// As a party.
+    pub(super) from: u64,
+    pub(super) to: Option<u64>,
+    pub(super) event: InternalEvent,
 }
 
 #[derive(Debug)]
@@ -278,6 +291,37 @@ pub(super) async fn pools(tx: &Transaction<'_>, rows: &[PoolCopy]) -> Result<(),
             &int8(*token0),
             &int8(*token1),
             &int8(*first_block),
+        ])
+    })
+    .await
+}
+
+pub(super) async fn internal_transactions(tx: &Transaction<'_>, rows: &[InternalCopy]) -> Result<(), StoreError> {
+    let types = [
+        Type::INT8,
+        Type::INT8,
+        Type::INT4,
+        Type::INT2,
+        Type::INT8,
+        Type::INT8,
+        Type::NUMERIC,
+        Type::INT8,
+        Type::INT8,
+        Type::BYTEA,
+    ];
+    copy(tx, "internal_transaction", &types, rows, |row, out| {
+        let kind = (0_i16..).zip(KINDS).find(|(_, kind)| *kind == row.event.kind).map_or(0, |(number, _)| number);
+        out.row(&[
+            &row.id,
+            &int8(row.tx),
+            &row.event.position.cast_signed(),
+            &kind,
+            &int8(row.from),
+            &row.to.map(int8),
+            &Numeric::from(row.event.value),
+            &int8(row.event.gas),
+            &int8(row.event.gas_used),
+            &row.event.error.as_ref().map(String::as_bytes),
         ])
     })
     .await

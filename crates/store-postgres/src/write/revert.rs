@@ -8,6 +8,7 @@ use tokio_postgres::Row;
 use super::{
     WriteState, codes,
     holders::{self, Marks, count_call_balance},
+    internal,
     prefetch::{Pair, split},
 };
 use crate::{
@@ -46,6 +47,7 @@ impl WriteState {
         revert_balances(tx, &kept, number).await?;
         codes::mark_reverted(tx, &kept, number).await?;
         codes::drop_codes(tx, kept.addresses).await?;
+        internal::revert(tx, number).await?;
         delete_rows(tx, &kept, number).await?;
         chain.tip = Some(BlockRef { number, hash });
         chain.totals = kept;
@@ -245,7 +247,8 @@ async fn delete_balances(tx: &Transaction<'_>, deleted: &[(Pair, bool)]) -> Resu
 
 async fn delete_rows(tx: &Transaction<'_>, kept: &Totals, number: BlockNumber) -> Result<(), StoreError> {
     for list in List::ALL {
-        let cut = list.end(kept, number);
+        // Internal transactions are reverted with their rows.
+        let Some(cut) = list.end(kept, number) else { continue };
         let sql = format!("delete from {}_run where first >= $1::int8 << 2", list.name());
         execute(tx, &sql, &[&int8(cut)]).await?;
     }

@@ -299,6 +299,8 @@ impl<'a> Step<'a> {
             List::Mined => self.run_floor_block,
             List::Transfers | List::TokenTransfers => self.run_floor.transfers,
             List::MakerTrades | List::PoolTrades | List::ExchangeTrades => self.run_floor.trades,
+            // Appended by traces only.
+            List::InternalAbove | List::InternalBelow => 0,
         };
         self.appended.push(list, owner, Entry::new(id, role), floor);
     }

@@ -1,6 +1,6 @@
 use domain::{
-    Address, B256, Block, BlockChanges, InnerCreation, Involvement, Pool, PoolStyle, TokenKind, TouchedHolder,
-    TradeDirection, TradeEvent, Transaction, TransferEvent, U256,
+    Address, B256, Block, BlockChanges, InnerCreation, InternalBlock, InternalEvent, InternalKind, Involvement, Pool,
+    PoolStyle, TokenKind, TouchedHolder, TradeDirection, TradeEvent, Transaction, TransferEvent, U256,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
@@ -126,6 +126,43 @@ impl RandomChain {
             gas_price: self.rng.random_range(0..1 << 80),
             succeeded,
             method: (!creates && self.rng.random_bool(0.6)).then(|| self.rng.random()),
+        }
+    }
+
+    /// The internal transactions of a block: mostly few, at times many in one transaction, some to new addresses.
+    pub fn internal_block(&mut self, changes: &BlockChanges) -> InternalBlock {
+        let mut events = Vec::new();
+        for tx in &changes.transactions {
+            let count = match self.rng.random_range(0..60) {
+                0..30 => 0,
+                30..59 => self.rng.random_range(1..5),
+                _ => self.rng.random_range(100..400),
+            };
+            events.extend((0..count).map(|position| self.internal_event(tx.index, position)));
+        }
+        InternalBlock { block: changes.block.id(), events }
+    }
+
+    fn internal_event(&mut self, tx_index: u32, position: u32) -> InternalEvent {
+        let kinds = [InternalKind::Call, InternalKind::Create, InternalKind::Create2, InternalKind::SelfDestruct];
+        let kind = kinds[self.rng.random_range(0..20_usize).checked_sub(16).unwrap_or_default()];
+        let error = self.rng.random_ratio(1, 10).then(|| "execution reverted".to_owned());
+        let from = self.known_address();
+        let to = match self.rng.random_range(0..30) {
+            0 => from,
+            1 => self.new_address(),
+            _ => self.known_address(),
+        };
+        InternalEvent {
+            tx_index,
+            position,
+            kind,
+            from,
+            to: (error.is_none() || !kind.is_creation()).then_some(to),
+            value: U256::from_limbs(self.rng.random()) >> self.rng.random_range(0..257_usize),
+            gas: self.rng.random_range(0..1 << 40),
+            gas_used: self.rng.random(),
+            error,
         }
     }
 

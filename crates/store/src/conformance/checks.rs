@@ -1,13 +1,14 @@
 use domain::{
-    Account, Address, B256, BlockId, BlockRange, BlockRef, Bytes, Code, Exchange, FailureSource, Holder, Order, Page,
-    PageRequest, PoolStyle, Stats, Token, TradeFilter, TransactionFailure, TransactionFilter, TransferFilter, U256,
+    Account, Address, B256, BlockId, BlockRange, BlockRef, Bytes, Code, Exchange, FailureSource, Holder,
+    InternalFilter, Order, Page, PageRequest, PoolStyle, Stats, Token, TradeFilter, TransactionFailure,
+    TransactionFilter, TransferFilter, U256,
 };
 use rand::{Rng, rngs::StdRng};
 
-use super::{Model, RandomChain, Subject};
+use super::{Model, RandomChain, Subject, internal};
 use crate::{StateVersion, StoreError, Undo};
 
-const ORDERS: [Order; 2] = [Order::NewestFirst, Order::OldestFirst];
+pub(super) const ORDERS: [Order; 2] = [Order::NewestFirst, Order::OldestFirst];
 
 /// Compares every kind of query.
 pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut StdRng) {
@@ -24,6 +25,7 @@ pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, r
     block_hashes(subject, model).await;
     transfers(subject, model, chain, rng).await;
     trades(subject, model, chain, rng).await;
+    internal::internal_transactions(subject, model, chain, rng).await;
 }
 
 /// Pages through the whole list in both directions, and looks up each token.
@@ -198,7 +200,7 @@ pub(super) async fn codes(subject: &Subject, model: &Model, chain: &RandomChain)
 }
 
 /// Mostly one of the busiest addresses, at times any, at times an unknown one.
-fn some_address(chain: &RandomChain, rng: &mut StdRng) -> Address {
+pub(super) fn some_address(chain: &RandomChain, rng: &mut StdRng) -> Address {
     match rng.random_range(0..10) {
         0 => Address::repeat_byte(0xee),
         1..4 => chain.addresses()[rng.random_range(0..chain.addresses().len())],
@@ -304,6 +306,8 @@ async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {
         let trades = TradeFilter::of(*address, subject.reader.find_pool(*address).await.expect("pool").is_some());
         let trades = subject.reader.list_trades(&trades, PageRequest::newest(1)).await.expect("trades");
         assert_eq!((overview.transfer_count, overview.trade_count), (transfers.total, trades.total));
+        let internal = model.list_internal_transactions(&InternalFilter::touching(*address), PageRequest::newest(1));
+        assert_eq!((overview.internal_tx_count, overview.internal_reach), (internal.page.total, internal.reach));
         assert_eq!(
             (Some(overview.tip), overview.token),
             (model.tip(), subject.reader.find_token(*address).await.expect("token"))
@@ -395,7 +399,7 @@ pub(super) async fn cached_failures(subject: &Subject) {
     }
 }
 
-fn range(rng: &mut StdRng, height: u64) -> BlockRange {
+pub(super) fn range(rng: &mut StdRng, height: u64) -> BlockRange {
     let end = |rng: &mut StdRng| rng.random_bool(0.4).then(|| rng.random_range(0..height + 3));
     match rng.random_range(0..8) {
         0 => BlockRange::only(rng.random_range(0..=height)),
@@ -405,7 +409,7 @@ fn range(rng: &mut StdRng, height: u64) -> BlockRange {
     }
 }
 
-fn page(rng: &mut StdRng, total: u64) -> PageRequest {
+pub(super) fn page(rng: &mut StdRng, total: u64) -> PageRequest {
     let offset = match rng.random_range(0..6) {
         0 | 1 => 0,
         2 => u64::MAX - rng.random_range(0..3),

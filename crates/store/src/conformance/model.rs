@@ -1,3 +1,4 @@
+mod internal;
 mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +22,7 @@ pub struct Model {
     fetched_balances: BTreeMap<BalanceKey, (U256, Option<BlockNumber>)>,
     /// Code as the node last returned it, by address.
     codes: BTreeMap<Address, Bytes>,
+    internal: internal::Internal,
 }
 
 impl Model {
@@ -39,6 +41,7 @@ impl Model {
 
     pub fn revert_to(&mut self, number: BlockNumber) {
         let last_touched = self.last_touched();
+        self.revert_internal(number);
         self.blocks.retain(|changes| changes.block.number <= number);
         self.undo.retain(|above| *above <= number);
         for (key, (_, fetched_at)) in &mut self.fetched_balances {
@@ -166,6 +169,11 @@ impl Model {
     }
 
     #[must_use]
+    pub fn find_changes(&self, number: BlockNumber) -> Option<&BlockChanges> {
+        self.blocks.iter().find(|changes| changes.block.number == number)
+    }
+
+    #[must_use]
     pub fn oldest_revertible(&self) -> Option<BlockNumber> {
         let tip = self.tip()?.number;
         Some(self.undo.first().map_or(tip, |oldest| oldest.saturating_sub(1)))
@@ -182,6 +190,7 @@ impl Model {
             total_transactions: self.transactions().count() as u64,
             total_tokens: self.tokens().len() as u64,
             untraced_blocks: self.blocks.iter().filter(|changes| changes.inner_creations.is_none()).count() as u64,
+            internal_reach: self.internal_reach(),
             average_gas_price: sum.checked_div(U256::from(prices.len())).unwrap_or_default(),
         }
     }
@@ -264,7 +273,6 @@ impl Model {
                     .any(|pool| [pool.address, pool.factory, pool.token0, pool.token1].contains(&address))
         };
         let mut seen = self.blocks.iter().filter(takes_part);
-        let first = seen.next()?;
         // A transfer makes its token known, and a trade its pool, but they count as seen only where they emit a log.
         let takes_part_later = |changes: &&BlockChanges| {
             changes.block.miner == address
@@ -272,12 +280,21 @@ impl Model {
                 || changes.involved.iter().any(|involvement| involvement.address == address)
                 || changes.transfers.iter().any(|event| [event.from, event.to].contains(&address))
         };
-        let last = self.blocks.iter().rev().find(takes_part_later).unwrap_or(first);
+        let first = seen.next();
+        let last = self.blocks.iter().rev().find(takes_part_later).or(first);
+        let mut internal = self.blocks.iter().filter(|changes| self.is_internal_party(changes.block.number, address));
+        let first_internal = internal.next();
+        let last_internal = internal.next_back().or(first_internal);
+        let both = |one: Option<&BlockChanges>, other: Option<&BlockChanges>| {
+            [one, other].into_iter().flatten().map(|changes| (changes.block.number, changes.block.timestamp)).collect()
+        };
+        let (firsts, lasts): (Vec<_>, Vec<_>) = (both(first, first_internal), both(last, last_internal));
+        let ((_, first_seen), (_, last_seen)) = (firsts.into_iter().min()?, lasts.into_iter().max()?);
         Some(AddressSummary {
             address,
             tx_count: self.transactions().filter(|tx| tx.touches(&address)).count() as u64,
-            first_seen: first.block.timestamp,
-            last_seen: last.block.timestamp,
+            first_seen,
+            last_seen,
             creation: self.find_creation(address),
         })
     }

@@ -59,6 +59,9 @@ async fn every_method_says_replaced(writer: &mut dyn IndexWriter, next: &BlockCh
     assert_replaced("list_pending_codes", writer.list_pending_codes(1).await);
     assert_replaced("save_codes", writer.save_codes(Vec::new(), 0).await);
     assert_replaced("rank_holders", writer.rank_holders(1).await);
+    assert_replaced("internal_frontier", writer.internal_frontier().await);
+    assert_replaced("save_internal", writer.save_internal(Vec::new()).await);
+    assert_replaced("skip_internal", writer.skip_internal(0).await);
 }
 
 /// The new writer's first tip already includes the commit, or the commit never happens.

@@ -4,7 +4,10 @@ use axum::{
     http::{HeaderMap, HeaderName, header::HOST},
     response::Response,
 };
-use domain::{Account, Address, Code, Creation, Page, TradeFilter, TransactionFilter, TransferFilter, U256};
+use domain::{
+    Account, Address, Code, Creation, InternalFilter, InternalPage, Page, TradeFilter, TransactionFilter,
+    TransferFilter, U256,
+};
 use serde::Deserialize;
 
 use super::{App, contract_tab::ContractView};
@@ -13,8 +16,8 @@ use crate::{
     frame::{Frame, Section, page},
     state::WebState,
     view::{
-        AddressLink, Amount, BlockLink, FieldValue, Moment, Pager, Paging, TokenLink, TradeRow, TransactionLink,
-        TransactionRow, TransferRow, grouped, sanitize_name, short,
+        AddressLink, Amount, BlockLink, FieldValue, InternalRow, Moment, Pager, Paging, ReachView, TokenLink, TradeRow,
+        TransactionLink, TransactionRow, TransferRow, grouped, sanitize_name, short,
     },
 };
 
@@ -40,6 +43,7 @@ struct AddressPage {
     seen: Option<Seen>,
     transfer_count: String,
     trade_count: String,
+    internal_count: String,
     token: Option<TokenLink>,
     creator: Option<AddressLink>,
     creation: Option<TransactionLink>,
@@ -66,6 +70,7 @@ enum Tab {
     Transfers(Vec<TransferRow>),
     Holdings(Vec<HoldingRow>),
     Trades(Vec<TradeRow>),
+    Internal(Vec<InternalRow>, Option<ReachView>),
     Contract(Box<ContractView>),
 }
 
@@ -76,6 +81,7 @@ impl Tab {
             Self::Transfers(_) => "transfers",
             Self::Holdings(_) => "tokens",
             Self::Trades(_) => "trades",
+            Self::Internal(..) => "internal",
             Self::Contract(_) => "contract",
         };
         own_name == name
@@ -106,6 +112,7 @@ pub(super) async fn show(
     };
     let (transfer_count, trade_count) =
         overview.as_ref().map(|overview| (overview.transfer_count, overview.trade_count)).unwrap_or_default();
+    let internal_count = overview.as_ref().map_or(0, |overview| overview.internal_tx_count);
     let (summary, token) = overview.map(|overview| (overview.summary, overview.token)).unzip();
     let (creation, token) = (summary.as_ref().and_then(|summary| summary.creation), token.flatten());
     let full = address.to_checksum(None);
@@ -136,6 +143,7 @@ pub(super) async fn show(
             .map(|summary| Seen { first: Moment::of(summary.first_seen), last: Moment::of(summary.last_seen) }),
         transfer_count: grouped(transfer_count),
         trade_count: grouped(trade_count),
+        internal_count: grouped(internal_count),
         token: token.map(|token| TokenLink::new(address, &token.metadata.symbol, &token.metadata.name)),
         creator: creation.map(|creation| app.names.address(creation.creator)),
         creation: creation.map(|creation| TransactionLink::new(creation.tx_hash)),
@@ -191,6 +199,12 @@ impl WebState {
                 let filter = TransferFilter::touching(address);
                 let Page { items, total } = self.chain.list_transfers(&filter, request).await?;
                 (Tab::Transfers(items.iter().map(|transfer| TransferRow::new(transfer, names)).collect()), pager(total))
+            }
+            "internal" => {
+                let filter = InternalFilter::touching(address);
+                let InternalPage { page, reach } = self.chain.list_internal_transactions(&filter, request).await?;
+                let rows = page.items.iter().map(|found| InternalRow::new(found, names)).collect();
+                (Tab::Internal(rows, reach.map(ReachView::from)), pager(page.total))
             }
             "tokens" => {
                 let Page { items, total } = self.chain.list_address_tokens(address, request).await?;

@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use contracts::{decode::Decoded, revert_reason, standards};
-use domain::{Address, FailureSource, Log, Page, Transaction, TransactionDetail};
+use domain::{Address, FailureSource, InternalFilter, Log, Order, Page, PageRequest, Transaction, TransactionDetail};
 use futures::future::try_join_all;
 use summary::{Part, SummaryInput};
 
@@ -23,8 +23,8 @@ use crate::{
     names::Names,
     state::WebState,
     view::{
-        AddressLink, Amount, BlockLink, DecodedView, FieldValue, Moment, TradeRow, TransferRow, fee, grouped,
-        sanitize_name, sanitize_text, short,
+        AddressLink, Amount, BlockLink, DecodedView, FieldValue, InternalRow, Moment, TradeRow, TransferRow, fee,
+        grouped, sanitize_name, sanitize_text, short,
     },
 };
 
@@ -63,6 +63,8 @@ struct TransactionPage {
     method: String,
     transfers: Vec<TransferRow>,
     more_transfers: u64,
+    internal: Vec<InternalRow>,
+    more_internal: u64,
     trades: Vec<TradeRow>,
     detail: Option<Detail>,
 }
@@ -106,6 +108,8 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     let events = app.chain.find_transaction_events(tx.hash, SHOWN_EVENTS).await?;
     let (transfers, trades) =
         events.map(|events| (events.transfers, events.trades)).unwrap_or((Page::empty(0), Page::empty(0)));
+    let in_order = PageRequest { offset: 0, limit: SHOWN_EVENTS, order: Order::OldestFirst };
+    let internal = app.chain.list_internal_transactions(&InternalFilter::of(tx.hash), in_order).await?.page;
     let detail = app.details.of(&tx).await;
     let interfaces = app.transaction_interfaces(&tx, detail.as_deref()).await?;
     let method = tx.to.zip(tx.method).and_then(|(to, selector)| interfaces.function_name(to, selector));
@@ -153,6 +157,8 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
         method,
         more_transfers: transfers.total - transfers.items.len() as u64,
         transfers: transfers.items.iter().map(|transfer| TransferRow::new(transfer, names)).collect(),
+        more_internal: internal.total - internal.items.len() as u64,
+        internal: internal.items.iter().map(|found| InternalRow::new(found, names)).collect(),
         trades: trades.items.iter().map(|trade| TradeRow::new(trade, names)).collect(),
         detail: detail.map(|detail| Detail::new(&tx, &detail, call.as_ref(), &interfaces, names)),
     })

@@ -1,8 +1,8 @@
 //! Rows of tables that several pages share.
 
-use domain::{B256, Block, Trade, Transaction, Transfer, U256};
+use domain::{B256, Block, InternalKind, InternalReach, InternalTransaction, Trade, Transaction, Transfer, U256};
 
-use super::{AddressLink, Amount, BlockLink, Moment, TokenLink, TransactionLink, grouped, short};
+use super::{AddressLink, Amount, BlockLink, Moment, TokenLink, TransactionLink, grouped, sanitize_name, short};
 use crate::{method::Methods, names::Names};
 
 pub(crate) struct BlockRow {
@@ -100,6 +100,55 @@ impl TransferRow {
             token: TokenLink::new(event.token, &transfer.token_symbol, &transfer.token_name),
             kind: names.token_kind(event.kind),
         }
+    }
+}
+
+/// A call with a value, a creation or a self-destruct inside a transaction.
+pub(crate) struct InternalRow {
+    pub(crate) key: String,
+    pub(crate) hash: TransactionLink,
+    pub(crate) block: BlockLink,
+    pub(crate) time: Moment,
+    pub(crate) kind: &'static str,
+    pub(crate) from: AddressLink,
+    /// None for a failed creation.
+    pub(crate) to: Option<AddressLink>,
+    pub(crate) value: Amount,
+    /// Why nothing moved.
+    pub(crate) error: Option<String>,
+}
+
+impl InternalRow {
+    pub(crate) fn new(found: &InternalTransaction, names: &Names) -> Self {
+        let event = &found.event;
+        Self {
+            key: format!("{:#x}-{}", found.tx_hash, event.position),
+            hash: TransactionLink::new(found.tx_hash),
+            block: BlockLink::new(found.block_number),
+            time: Moment::of(found.timestamp),
+            kind: match event.kind {
+                InternalKind::Call => "call",
+                InternalKind::Create => "create",
+                InternalKind::Create2 => "create2",
+                InternalKind::SelfDestruct => "selfdestruct",
+            },
+            from: names.address(event.from),
+            to: event.to.map(|to| names.address(to)),
+            value: names.coin(event.value),
+            error: event.error.as_deref().map(sanitize_name),
+        }
+    }
+}
+
+/// The blocks whose internal transactions are known.
+pub(crate) struct ReachView {
+    pub(crate) from: BlockLink,
+    pub(crate) to: BlockLink,
+}
+
+impl From<InternalReach> for ReachView {
+    fn from(reach: InternalReach) -> Self {
+        Self { from: BlockLink::new(reach.from), to: BlockLink::new(reach.to) }
     }
 }
 

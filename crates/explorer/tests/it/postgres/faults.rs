@@ -81,21 +81,29 @@ async fn a_full_disk_of_the_database_pauses_indexing_but_not_reads() {
     read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
 }
 
+/// Creates the tables as an earlier version did, up to a migration.
+async fn migrate_to(client: &tokio_postgres::Client, last: i32) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store-postgres/migrations");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let begin = "create schema explorer; set search_path = explorer;
+        create table schema_migration (number int4 primary key, applied_at timestamptz not null default now())";
+    client.batch_execute(begin).await.unwrap();
+    for (number, file) in (1..=last).zip(files) {
+        client.batch_execute(&std::fs::read_to_string(file).unwrap()).await.unwrap();
+        client.execute("insert into schema_migration (number) values ($1)", &[&number]).await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn an_interrupted_migration_leaves_nothing_behind_and_is_done_at_the_next_start() {
     let server = Server::shared();
     let url = server.database().await;
     let (node, mut traffic) = DevNode::with_traffic_without_traces(40).await;
-    let explorer = on_database(Launch::run(&node.url()), &url).start().await;
-    node.wait_for(&explorer).await;
-    explorer.stop().await;
-
-    // The database as it was before the newest migration with data, and a lock in the middle of that migration.
     let mut operator = server.connect(&url).await;
-    let undo =
-        "set search_path = explorer; drop table record_transfer; delete from schema_migration where number >= 10;
-        alter table webhook_progress drop column is_copied";
-    operator.batch_execute(undo).await.unwrap();
+    migrate_to(&operator, 7).await;
+
+    // A lock in the middle of the next one.
     let blocking = operator.transaction().await.unwrap();
     blocking.batch_execute("lock table explorer.schema_migration in share mode").await.unwrap();
     let mut migrating = on_database(Launch::run(&node.url()), &url).spawn();

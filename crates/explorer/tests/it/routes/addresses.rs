@@ -1,4 +1,5 @@
 use alloy_primitives::{Address, TxKind, U256, hex, keccak256};
+use devchain::DevChainConfig;
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -27,6 +28,8 @@ async fn an_account_has_the_documented_fields_and_no_others() {
         "recentTxs": [call, payment],
         "transferCount": 0,
         "tradeCount": 0,
+        "internalTxCount": 0,
+        "internalTransactionsFrom": 0,
         "nonce": 1,
         "balanceBlock": chain.head().number,
         "contract": null,
@@ -137,7 +140,7 @@ async fn the_counts_of_an_address_are_the_totals_of_its_lists() {
 
 #[tokio::test]
 async fn an_address_outside_the_index_has_what_the_node_knows() {
-    let mut node = DevNode::start().await;
+    let mut node = DevNode::with(DevChainConfig { traces: false, ..DevChainConfig::default() }).await;
     let paid = Address::repeat_byte(0x77);
     // Pays the address inside a call, which no indexed list has: CALL with the value, to the address.
     let code = [&hex!("5f5f5f5f3473")[..], paid.as_slice(), &hex!("5af100")].concat();
@@ -148,7 +151,8 @@ async fn an_address_outside_the_index_has_what_the_node_knows() {
     let path = format!("/api/v1/addresses/{}", lower_hex(paid));
     let expected = json!({
         "address": lower_hex(paid), "balance": "1500", "txCount": 0, "isContract": false, "label": null,
-        "firstSeen": null, "lastSeen": null, "recentTxs": [], "transferCount": 0, "tradeCount": 0, "nonce": 0,
+        "firstSeen": null, "lastSeen": null, "recentTxs": [], "transferCount": 0, "tradeCount": 0,
+        "internalTxCount": 0, "internalTransactionsFrom": null, "nonce": 0,
         "balanceBlock": 1, "contract": null, "token": null,
     });
     assert_eq!(explorer.json(&path).await, expected);

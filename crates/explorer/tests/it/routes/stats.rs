@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::support::{DevNode, Fixture, TestExplorer, expected_state};
+use crate::support::{DevNode, Fixture, TestExplorer, eventually, expected_state};
 
 #[tokio::test]
 async fn the_stats_of_an_empty_chain_are_zero() {
@@ -8,9 +8,10 @@ async fn the_stats_of_an_empty_chain_are_zero() {
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     let expected = json!({
-        "latestBlock": 0, "totalTransactions": 0, "totalTokens": 0, "untracedBlocks": 0, "avgGasPrice": "0",
+        "latestBlock": 0, "totalTransactions": 0, "totalTokens": 0, "untracedBlocks": 0, "internalTransactionsFrom": 0,
+        "internalTransactionsTo": 0, "avgGasPrice": "0",
     });
-    assert_eq!(explorer.json("/api/v1/stats").await, expected);
+    eventually("the trace", async || (explorer.json("/api/v1/stats").await == expected).then_some(())).await;
 }
 
 #[tokio::test]
@@ -27,6 +28,8 @@ async fn stats_count_all_transactions_and_average_the_effective_gas_price() {
         "totalTransactions": prices.len(),
         "totalTokens": fixture.explorer.json("/api/v1/tokens").await["total"],
         "untracedBlocks": expected_state(&fixture.node.rpc, 0, []).await.stats["untracedBlocks"],
+        "internalTransactionsFrom": 0,
+        "internalTransactionsTo": head,
         "avgGasPrice": (prices.iter().sum::<u128>() / count).to_string(),
     });
     assert_eq!(fixture.explorer.json("/api/v1/stats").await, expected);

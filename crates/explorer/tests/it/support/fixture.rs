@@ -10,7 +10,7 @@ use devchain::TransactionForm;
 use tempfile::NamedTempFile;
 use tokio::{runtime::Runtime, sync::Mutex};
 
-use super::{DevNode, Launch, TestExplorer};
+use super::{DevNode, Launch, TestExplorer, eventually};
 
 /// Stores and logs the word in its call data; reverts without input.
 const LOGGER: [u8; 40] = hex!("601c600c600039601c6000f33660095760006000fd5b60003580600055600052602a60206000a100");
@@ -97,6 +97,12 @@ impl Fixture {
         writeln!(labels, "# names\n{bob},Treasury of Bob").unwrap();
         let explorer = Launch::run(&node.url()).argument("--labels", labels.path().display()).start().await;
         node.wait_for(&explorer).await;
+        let head = node.chain.head().number;
+        eventually("traces of all blocks", async || {
+            let stats = explorer.json("/api/v1/stats").await;
+            (stats["internalTransactionsFrom"] == 0 && stats["internalTransactionsTo"] == head).then_some(())
+        })
+        .await;
         Self {
             node,
             explorer,

@@ -1,0 +1,94 @@
+use axum::extract::State;
+use domain::{Address, B256, BlockNumber, BlockRange, InternalFilter};
+use utoipa::IntoParams;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::App;
+use crate::{
+    document::{BadParameter, NotModified, Unavailable},
+    error::ApiError,
+    json_response::{Freshness, JsonResponse},
+    params::{FromQuery, Paging, Query, ValidQuery},
+    wire,
+};
+
+pub(super) fn router() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list_internal_transactions))
+}
+
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ListInternalTransactionsParams {
+    #[param(ignore)]
+    paging: Paging,
+    /// Only those from or to this address, in any letter case.
+    #[param(inline, value_type = Option<wire::AnyCaseAddress>)]
+    address: Option<Address>,
+    /// Only those from this address.
+    #[param(inline, rename = "fromAddress", value_type = Option<wire::AnyCaseAddress>)]
+    from_address: Option<Address>,
+    /// Only those to this address.
+    #[param(inline, rename = "toAddress", value_type = Option<wire::AnyCaseAddress>)]
+    to_address: Option<Address>,
+    /// Only those of this transaction.
+    #[param(rename = "txHash", value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{64}$",
+        example = "0x88e96d4537bea4d9c05d12549907b32561d3bf31f45aae734cdc119f13406cb6")]
+    tx_hash: Option<B256>,
+    /// Only those from this block on.
+    #[param(rename = "fromBlock", value_type = Option<u64>, minimum = 0, example = 1)]
+    from_block: Option<BlockNumber>,
+    /// Only those up to this block, inclusive.
+    #[param(rename = "toBlock", value_type = Option<u64>, minimum = 0, example = 21_000_000)]
+    to_block: Option<BlockNumber>,
+}
+
+impl FromQuery for ListInternalTransactionsParams {
+    fn from_query(query: &Query) -> Result<Self, ApiError> {
+        Ok(Self {
+            paging: Paging::from_query(query)?,
+            address: query.find_address()?,
+            from_address: query.find_address_named("fromAddress")?,
+            to_address: query.find_address_named("toAddress")?,
+            tx_hash: query.find_hash("txHash")?,
+            from_block: query.find_whole_number("fromBlock")?,
+            to_block: query.find_whole_number("toBlock")?,
+        })
+    }
+}
+
+impl ListInternalTransactionsParams {
+    fn filter(&self) -> InternalFilter {
+        InternalFilter {
+            address: self.address,
+            from: self.from_address,
+            to: self.to_address,
+            transaction: self.tx_hash,
+            blocks: BlockRange { from: self.from_block, to: self.to_block },
+        }
+    }
+}
+
+/// Internal transactions, newest first
+///
+/// Calls with a value, contract creations and self-destructs inside transactions, from traces of the node. They are traced
+/// behind the newest block, so that `completeFrom` and `completeTo` say for which blocks the list is complete.
+#[utoipa::path(
+    get,
+    path = "/internal-transactions",
+    tag = "chain",
+    params(Paging, ListInternalTransactionsParams),
+    responses(
+        (status = 200, description = "A page of internal transactions", body = wire::InternalTransactionList),
+        NotModified,
+        BadParameter,
+        Unavailable
+    )
+)]
+async fn list_internal_transactions(
+    State(app): State<App>,
+    ValidQuery(params): ValidQuery<ListInternalTransactionsParams>,
+) -> Result<JsonResponse<wire::InternalTransactionList>, ApiError> {
+    let found = app.chain.list_internal_transactions(&params.filter(), params.paging.newest_first()).await?;
+    let list = wire::InternalTransactionList::new(found, params.paging);
+    Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
+}

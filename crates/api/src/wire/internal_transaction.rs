@@ -1,0 +1,144 @@
+use domain::{InternalKind, InternalPage};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Address, Decimal, Hash, Timestamp};
+use crate::params::Paging;
+
+/// What happened inside a transaction.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum InternalType {
+    Call,
+    Create,
+    Create2,
+    SelfDestruct,
+}
+
+impl From<InternalKind> for InternalType {
+    fn from(kind: InternalKind) -> Self {
+        match kind {
+            InternalKind::Call => Self::Call,
+            InternalKind::Create => Self::Create,
+            InternalKind::Create2 => Self::Create2,
+            InternalKind::SelfDestruct => Self::SelfDestruct,
+        }
+    }
+}
+
+/// A call with a value, a contract creation or a self-destruct inside a transaction.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InternalTransaction {
+    pub tx_hash: Hash,
+    /// Position among the internal transactions of the transaction, in the order of execution, starting at 0.
+    #[schema(example = 0)]
+    pub position: u32,
+    #[schema(example = 21_000_000)]
+    pub block_number: u64,
+    /// The block's time.
+    pub timestamp: Timestamp,
+    #[serde(rename = "type")]
+    pub kind: InternalType,
+    pub from_address: Address,
+    /// The receiver, or the created contract; null for a failed creation.
+    #[schema(required = true)]
+    pub to_address: Option<Address>,
+    /// In wei. It did not move if `error` is not null.
+    pub value: Decimal,
+    pub gas: Decimal,
+    pub gas_used: Decimal,
+    /// Why the call, or one that it is inside of, failed; null if it succeeded.
+    #[schema(required = true, example = "execution reverted")]
+    pub error: Option<String>,
+}
+
+impl From<domain::InternalTransaction> for InternalTransaction {
+    fn from(found: domain::InternalTransaction) -> Self {
+        let event = found.event;
+        Self {
+            tx_hash: found.tx_hash.into(),
+            position: event.position,
+            block_number: found.block_number,
+            timestamp: Timestamp::from_unix_seconds(found.timestamp),
+            kind: event.kind.into(),
+            from_address: event.from.into(),
+            to_address: event.to.map(Address::from),
+            value: event.value.into(),
+            gas: event.gas.into(),
+            gas_used: event.gas_used.into(),
+            error: event.error,
+        }
+    }
+}
+
+/// A page of internal transactions, newest first, and the blocks for which it is complete.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InternalTransactionList {
+    pub internal_transactions: Vec<InternalTransaction>,
+    /// Number of matching internal transactions, as far as they are indexed.
+    #[schema(example = 120)]
+    pub total: u64,
+    /// The page number.
+    #[schema(example = 1)]
+    pub page: u64,
+    /// The page size.
+    #[schema(example = 25)]
+    pub limit: u32,
+    /// The first block from which internal transactions are complete, up to `completeTo`. Null without traces: then nothing is
+    /// known.
+    #[schema(required = true, example = 12_000_000)]
+    pub complete_from: Option<u64>,
+    /// Null without traces.
+    #[schema(required = true, example = 21_000_000)]
+    pub complete_to: Option<u64>,
+}
+
+impl InternalTransactionList {
+    #[must_use]
+    pub fn new(found: InternalPage, paging: Paging) -> Self {
+        let InternalPage { page, reach } = found;
+        Self {
+            internal_transactions: page.items.into_iter().map(InternalTransaction::from).collect(),
+            total: page.total,
+            page: paging.page(),
+            limit: paging.limit(),
+            complete_from: reach.map(|reach| reach.from),
+            complete_to: reach.map(|reach| reach.to),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{Address, B256, InternalEvent, InternalReach, Page, U256};
+
+    use super::*;
+
+    #[test]
+    fn a_page_of_internal_transactions_has_the_documented_names_and_types() {
+        let payment = domain::InternalTransaction {
+            event: InternalEvent {
+                tx_index: 2,
+                position: 1,
+                kind: InternalKind::Call,
+                from: Address::repeat_byte(0xaa),
+                to: Some(Address::repeat_byte(0xbb)),
+                value: U256::MAX,
+                gas: 90_000,
+                gas_used: 21_000,
+                error: None,
+            },
+            tx_hash: B256::repeat_byte(0xcc),
+            block_number: 17,
+            timestamp: 1_794_700_800,
+        };
+        let mut failed = payment.clone();
+        (failed.event.kind, failed.event.to) = (InternalKind::Create2, None);
+        failed.event.error = Some("execution reverted".to_owned());
+        let page = Page { items: vec![failed, payment], total: 2 };
+        let found = InternalPage { page, reach: Some(InternalReach { from: 3, to: 17 }) };
+        insta::assert_json_snapshot!(InternalTransactionList::new(found, Paging::default()));
+    }
+}

@@ -1,0 +1,211 @@
+//! Internal transactions, traced behind the tip: the newest blocks first, then downwards to the first block of the index.
+//! Blocks never wait for a trace.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::{BlockNumber, InternalBlock, InternalFrontier};
+use node::NodeClient;
+use store::{ChainReader, IndexWriter, StoreError};
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+use tracing::{info, warn};
+
+use crate::{
+    Traces,
+    tracer::{Obstacle, Round, Tracer},
+};
+
+/// Blocks per round. Most of a chain's first blocks need no trace.
+const BLOCKS_AT_ONCE: u64 = 512;
+/// Attempts at one block before it is given up.
+const TRIES: u32 = 5;
+const LONGEST_BACKOFF: Duration = Duration::from_secs(15 * 60);
+/// How often a node that cannot trace older blocks, or any, is tried again: it may be replaced.
+const PROBE_INTERVAL: Duration = Duration::from_secs(10 * 60);
+/// Blocks that are given up at most after one whose state the node does not have.
+const MOST_SKIPPED: u64 = 32;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Above,
+    Below,
+}
+
+/// Traces rounds of blocks in the background. The follower only passes the results to the store.
+pub(crate) struct Filler {
+    tracer: Arc<Tracer>,
+    traces: Traces,
+    first_backoff: Duration,
+    in_flight: Option<AbortOnDropHandle<(Side, Round)>>,
+    finished: Option<(Side, Round)>,
+    /// No round before this time.
+    paused_until: Option<Instant>,
+    /// No round of older blocks before this time.
+    below_until: Option<Instant>,
+    /// The block that failed last, and how often.
+    failing: Option<(BlockNumber, u32)>,
+    /// How many blocks were given up last, for lack of their state.
+    skipped: u64,
+    /// Whether it was logged that the node cannot trace.
+    is_told: bool,
+}
+
+impl Filler {
+    pub(crate) fn new(
+        node: NodeClient,
+        reader: Arc<dyn ChainReader>,
+        traces: Traces,
+        timeout: Duration,
+        first_backoff: Duration,
+    ) -> Self {
+        Self {
+            tracer: Arc::new(Tracer::new(node, reader, timeout)),
+            traces,
+            first_backoff,
+            in_flight: None,
+            finished: None,
+            paused_until: None,
+            below_until: None,
+            failing: None,
+            skipped: 0,
+            is_told: false,
+        }
+    }
+
+    /// Stores available results and starts a new round. Does not wait for the node.
+    pub(crate) async fn step(&mut self, writer: &mut dyn IndexWriter) -> Result<(), StoreError> {
+        if self.traces == Traces::Off {
+            return Ok(());
+        }
+        if self.in_flight.as_ref().is_some_and(AbortOnDropHandle::is_finished) {
+            self.results().await;
+        }
+        if let Some((side, round)) = self.finished.take() {
+            self.keep(writer, side, round).await?;
+        }
+        if self.in_flight.is_none() && self.paused_until.is_none_or(|until| until <= Instant::now()) {
+            self.start_round(writer).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the round in flight; forever if there is none. Cancel safe.
+    pub(crate) async fn results(&mut self) {
+        let Some(in_flight) = &mut self.in_flight else { return std::future::pending().await };
+        let outcome = in_flight.await;
+        self.in_flight = None;
+        match outcome {
+            Ok(round) => self.finished = Some(round),
+            Err(stopped) if stopped.is_panic() => std::panic::resume_unwind(stopped.into_panic()),
+            // The runtime is shutting down.
+            Err(_) => {}
+        }
+    }
+
+    /// Drops results of an abandoned branch.
+    pub(crate) fn forget(&mut self) {
+        self.in_flight = None;
+        self.finished = None;
+    }
+
+    async fn start_round(&mut self, writer: &mut dyn IndexWriter) -> Result<(), StoreError> {
+        let (Some(tip), Some(frontier)) = (writer.tip().await?, writer.internal_frontier().await?) else {
+            return Ok(());
+        };
+        let Some((side, blocks)) = self.next_blocks(frontier, tip.number) else { return Ok(()) };
+        let tracer = Arc::clone(&self.tracer);
+        let round = async move { (side, tracer.trace(blocks).await) };
+        self.in_flight = Some(AbortOnDropHandle::new(tokio::spawn(round)));
+        Ok(())
+    }
+
+    fn next_blocks(&self, frontier: InternalFrontier, tip: BlockNumber) -> Option<(Side, Vec<BlockNumber>)> {
+        let InternalFrontier { above, below } = frontier;
+        if above <= tip {
+            return Some((Side::Above, (above..=tip.min(above + BLOCKS_AT_ONCE - 1)).collect()));
+        }
+        let below = below.filter(|_| self.below_until.is_none_or(|until| until <= Instant::now()))?;
+        Some((Side::Below, (below.saturating_sub(BLOCKS_AT_ONCE - 1)..=below).rev().collect()))
+    }
+
+    async fn keep(&mut self, writer: &mut dyn IndexWriter, side: Side, round: Round) -> Result<(), StoreError> {
+        let Round { blocks, obstacle } = round;
+        let traced = blocks.iter().any(|block: &InternalBlock| !block.events.is_empty());
+        if !blocks.is_empty() {
+            let count = blocks.len();
+            let stored = writer.save_internal(blocks).await?;
+            if traced {
+                (self.failing, self.skipped) = (None, 0);
+            }
+            // A reorg: the next round starts from the state of the store.
+            if stored < count {
+                return Ok(());
+            }
+        }
+        match obstacle {
+            None => {}
+            Some((_, Obstacle::Unsupported)) => {
+                if !std::mem::replace(&mut self.is_told, true) {
+                    info!("the node does not support tracing: internal transactions stay unknown");
+                }
+                self.paused_until = Some(Instant::now() + PROBE_INTERVAL);
+            }
+            Some((block, Obstacle::LacksState)) => self.pass_pruned(writer, side, block).await?,
+            Some((block, Obstacle::Failed { reason, counts })) => {
+                self.fail(writer, side, block, &reason, counts).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Most nodes keep the state of recent blocks only.
+    async fn pass_pruned(
+        &mut self,
+        writer: &mut dyn IndexWriter,
+        side: Side,
+        block: BlockNumber,
+    ) -> Result<(), StoreError> {
+        if side == Side::Below {
+            info!(block, "the node has no state to trace older blocks: their internal transactions stay unknown");
+            self.below_until = Some(Instant::now() + PROBE_INTERVAL);
+            return Ok(());
+        }
+        if self.skipped == 0 {
+            info!(block, "the node has no state to trace the block: some internal transactions stay unknown");
+        }
+        self.skipped = (self.skipped * 2).clamp(1, MOST_SKIPPED);
+        writer.skip_internal(block + self.skipped - 1).await
+    }
+
+    async fn fail(
+        &mut self,
+        writer: &mut dyn IndexWriter,
+        side: Side,
+        block: BlockNumber,
+        reason: &str,
+        counts: bool,
+    ) -> Result<(), StoreError> {
+        let before = self.failing.filter(|(failing, _)| *failing == block).map_or(0, |(_, times)| times);
+        let times = before + u32::from(counts);
+        self.failing = Some((block, times));
+        let backoff = (self.first_backoff * 2_u32.saturating_pow(times.saturating_sub(1))).min(LONGEST_BACKOFF);
+        if times < TRIES {
+            warn!(block, reason, ?backoff, "tracing internal transactions failed, retrying");
+            self.paused_until = Some(Instant::now() + backoff);
+            return Ok(());
+        }
+        match side {
+            Side::Above => {
+                warn!(block, reason, "the block cannot be traced: its internal transactions stay unknown");
+                self.failing = None;
+                writer.skip_internal(block).await
+            }
+            // Older blocks wait, so that what is complete stays so.
+            Side::Below => {
+                warn!(block, reason, "the block cannot be traced: older internal transactions wait");
+                self.below_until = Some(Instant::now() + PROBE_INTERVAL);
+                Ok(())
+            }
+        }
+    }
+}

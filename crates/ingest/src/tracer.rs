@@ -1,0 +1,149 @@
+//! Traces blocks for their internal transactions.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::{
+    BlockId, BlockNumber, BlockRange, InternalBlock, InternalEvent, Order, PageRequest, Transaction, TransactionFilter,
+};
+use futures::StreamExt;
+use node::{InternalCall, NodeClient, NodeError};
+use store::{ChainReader, StoreError};
+use tokio::time::Instant;
+
+/// Concurrent traces: few, to leave the node capacity for blocks.
+const CONCURRENT_TRACES: usize = 4;
+/// A round ends after this time or this many internal transactions, so that results are stored soon and take little memory.
+const ROUND_TIME: Duration = Duration::from_secs(2);
+const ROUND_EVENTS: usize = 20_000;
+/// Gas of a transaction that executes no code.
+const GAS_WITHOUT_CODE: u64 = 21_000;
+
+/// The blocks of a round that were traced, and why the next one was not.
+#[derive(Debug)]
+pub(crate) struct Round {
+    pub(crate) blocks: Vec<InternalBlock>,
+    pub(crate) obstacle: Option<(BlockNumber, Obstacle)>,
+}
+
+/// Why a block is not traced.
+#[derive(Debug)]
+pub(crate) enum Obstacle {
+    Unsupported,
+    LacksState,
+    /// `counts` if the block may be the reason, and not the connection or a reorg.
+    Failed {
+        reason: String,
+        counts: bool,
+    },
+}
+
+pub(crate) struct Tracer {
+    node: NodeClient,
+    reader: Arc<dyn ChainReader>,
+    timeout: Duration,
+}
+
+impl Tracer {
+    pub(crate) fn new(node: NodeClient, reader: Arc<dyn ChainReader>, timeout: Duration) -> Self {
+        Self { node, reader, timeout }
+    }
+
+    /// Traces blocks in the given order, until one cannot be.
+    pub(crate) async fn trace(&self, numbers: Vec<BlockNumber>) -> Round {
+        let (begun, mut events) = (Instant::now(), 0);
+        let mut round = Round { blocks: Vec::new(), obstacle: None };
+        let traced = futures::stream::iter(numbers).map(async |number| (number, self.trace_block(number).await));
+        let mut traced = std::pin::pin!(traced.buffered(CONCURRENT_TRACES));
+        while events < ROUND_EVENTS && begun.elapsed() < ROUND_TIME {
+            match traced.next().await {
+                Some((_, Ok(block))) => {
+                    events += block.events.len();
+                    round.blocks.push(block);
+                }
+                Some((number, Err(obstacle))) => {
+                    round.obstacle = Some((number, obstacle));
+                    break;
+                }
+                None => break,
+            }
+        }
+        round
+    }
+
+    async fn trace_block(&self, number: BlockNumber) -> Result<InternalBlock, Obstacle> {
+        let block = self.reader.find_block(BlockId::Number(number)).await.map_err(store_failed)?;
+        let block = block.ok_or_else(|| passing("the block is no longer indexed"))?;
+        let (id, tx_count) = (block.id(), block.tx_count);
+        if tx_count == 0 {
+            return Ok(InternalBlock { block: id, events: Vec::new() });
+        }
+        let filter = TransactionFilter { blocks: BlockRange::only(number), ..TransactionFilter::default() };
+        let all = PageRequest { offset: 0, limit: tx_count, order: Order::OldestFirst };
+        let transactions = self.reader.list_transactions(&filter, all).await.map_err(store_failed)?.items;
+        if transactions.iter().all(|tx| tx.gas_used <= GAS_WITHOUT_CODE) {
+            return Ok(InternalBlock { block: id, events: Vec::new() });
+        }
+        let tracing = self.node.find_internal_calls_of_block(number);
+        match tokio::time::timeout(self.timeout, tracing).await {
+            Ok(Ok(Some(traces))) => {
+                let events = assemble(&transactions, traces);
+                Ok(InternalBlock { block: id, events: events.ok_or_else(|| passing("a trace of another block"))? })
+            }
+            Ok(Ok(None)) => Err(Obstacle::Unsupported),
+            Ok(Err(error)) if error.lacks_state() => match self.node.find_block_ref(number).await {
+                Ok(Some(found)) if found == id => Err(Obstacle::LacksState),
+                // The node is on another branch, or does not have the block yet.
+                _ => Err(passing("the node does not have the block")),
+            },
+            Ok(Err(error)) => Err(Obstacle::Failed { counts: !is_connection(&error), reason: error.to_string() }),
+            Err(_) => Err(Obstacle::Failed { reason: "timed out".to_owned(), counts: true }),
+        }
+    }
+}
+
+fn passing(reason: &str) -> Obstacle {
+    Obstacle::Failed { reason: reason.to_owned(), counts: false }
+}
+
+fn store_failed(error: StoreError) -> Obstacle {
+    passing(&error.to_string())
+}
+
+fn is_connection(error: &NodeError) -> bool {
+    matches!(
+        error,
+        NodeError::Unreachable { .. }
+            | NodeError::Dropped { .. }
+            | NodeError::Silent { .. }
+            | NodeError::Limited { .. }
+            | NodeError::WrongChain { .. }
+    )
+}
+
+/// None if the traces are not those of the transactions: they are requested by number, and may be of another branch.
+fn assemble(
+    transactions: &[Transaction],
+    traces: Vec<(Option<domain::B256>, Vec<InternalCall>)>,
+) -> Option<Vec<InternalEvent>> {
+    if traces.len() != transactions.len() {
+        return None;
+    }
+    let mut events = Vec::new();
+    for (tx, (hash, calls)) in transactions.iter().zip(traces) {
+        if hash.is_some_and(|hash| hash != tx.hash) {
+            return None;
+        }
+        events.extend((0..).zip(calls).map(|(position, call)| InternalEvent {
+            tx_index: tx.index,
+            position,
+            kind: call.kind,
+            from: call.from,
+            to: call.to,
+            value: call.value,
+            gas: call.gas,
+            gas_used: call.gas_used,
+            error: call.error,
+        }));
+    }
+    Some(events)
+}

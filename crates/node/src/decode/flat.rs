@@ -1,0 +1,181 @@
+use std::collections::HashMap;
+
+use alloy_primitives::{B256, U256};
+use domain::InternalKind;
+use serde::{Deserialize, Deserializer};
+
+use super::{
+    internal::{TracedCall, cut_error},
+    quantity::{Account20, Hash, Quantity, Wide},
+};
+use crate::InternalCall;
+
+/// The internal calls of every transaction of a block, from `trace_block`: a flat list in which each trace has its path.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct RawFlatCalls(pub(crate) Vec<(B256, Vec<InternalCall>)>);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FlatTrace {
+    #[serde(rename = "type")]
+    kind: String,
+    action: FlatAction,
+    result: Option<FlatResult>,
+    error: Option<String>,
+    trace_address: Vec<u32>,
+    /// None for a reward of the block.
+    transaction_hash: Option<Hash>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct FlatAction {
+    call_type: Option<String>,
+    #[serde(alias = "createMethod")]
+    creation_method: Option<String>,
+    from: Option<Account20>,
+    to: Option<Account20>,
+    value: Option<Wide>,
+    gas: Option<Quantity>,
+    /// Of a self-destruct: the contract, the receiver and the amount.
+    address: Option<Account20>,
+    refund_address: Option<Account20>,
+    balance: Option<Wide>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct FlatResult {
+    address: Option<Account20>,
+    gas_used: Option<Quantity>,
+}
+
+impl<'de> Deserialize<'de> for RawFlatCalls {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let traces = Vec::<FlatTrace>::deserialize(deserializer)?;
+        let mut transactions: Vec<(B256, Vec<InternalCall>)> = Vec::new();
+        // Errors of the calls around the current one: those inside a failed call are not marked.
+        let mut failed: HashMap<Vec<u32>, String> = HashMap::new();
+        for trace in traces {
+            let Some(Hash(hash)) = trace.transaction_hash else { continue };
+            if transactions.last().is_none_or(|(last, _)| *last != hash) {
+                transactions.push((hash, Vec::new()));
+                failed.clear();
+            }
+            let (path, mut call) = (trace.trace_address.clone(), read(trace));
+            let around = (0..path.len()).rev().find_map(|length| failed.get(path.get(..length)?));
+            if let Some(error) = &call.error {
+                failed.insert(path.clone(), error.clone());
+            } else {
+                call.error = around.cloned();
+            }
+            if !path.is_empty()
+                && let Some((_, calls)) = transactions.last_mut()
+            {
+                calls.extend(call.finish(path));
+            }
+        }
+        Ok(Self(transactions))
+    }
+}
+
+fn read(trace: FlatTrace) -> TracedCall {
+    let FlatTrace { kind, action, result, error, .. } = trace;
+    let result = result.unwrap_or_default();
+    let mut call = TracedCall {
+        kind: None,
+        from: action.from.map(|from| from.0).unwrap_or_default(),
+        to: action.to.map(|to| to.0),
+        value: action.value.map_or(U256::ZERO, |value| value.0),
+        gas: action.gas.map_or(0, |gas| gas.0),
+        gas_used: result.gas_used.map_or(0, |gas| gas.0),
+        error: error.map(|error| cut_error(&in_other_words(error))),
+    };
+    match kind.as_str() {
+        "call" if action.call_type.as_deref() == Some("call") => call.kind = Some(InternalKind::Call),
+        "create" => {
+            let is_salted = action.creation_method.as_deref() == Some("create2");
+            call.kind = Some(if is_salted { InternalKind::Create2 } else { InternalKind::Create });
+            call.to = result.address.map(|created| created.0);
+        }
+        "suicide" | "selfdestruct" => {
+            call.kind = Some(InternalKind::SelfDestruct);
+            call.from = action.address.map(|address| address.0).unwrap_or_default();
+            call.to = action.refund_address.map(|to| to.0);
+            call.value = action.balance.map_or(U256::ZERO, |balance| balance.0);
+        }
+        _ => {}
+    }
+    call
+}
+
+/// An error in the words of the other dialect: "Reverted" has another name there, and no error is capitalised.
+fn in_other_words(mut error: String) -> String {
+    if error == "Reverted" {
+        return "execution reverted".to_owned();
+    }
+    if let Some(first) = error.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::decode;
+
+    #[test]
+    fn a_flat_trace_gives_calls_creations_and_self_destructs_with_inherited_errors() {
+        let [a, b] = ["01", "02"].map(|byte| format!("0x{}", byte.repeat(20)));
+        let hash = B256::repeat_byte(7);
+        let trace = |path: &str, body: &str| {
+            format!(r#"{{"transactionHash":"{hash}","traceAddress":{path},"subtraces":0,{body}}}"#)
+        };
+        let call = |value: &str, kind: &str, more: &str| {
+            format!(
+                r#""type":"call","action":{{"callType":"{kind}","from":"{a}","to":"{b}","value":"{value}","gas":"0x9","input":"0x"}},
+                    "result":{{"gasUsed":"0x3","output":"0x"}}{more}"#
+            )
+        };
+        let traces = [
+            trace("[]", &call("0x1", "call", "")),
+            trace("[0]", &call("0x5", "call", r#","error":"Reverted""#)),
+            trace("[0,0]", &call("0x6", "call", "")),
+            trace("[1]", &call("0x7", "delegatecall", "")),
+            trace(
+                "[2]",
+                &format!(
+                    r#""type":"create","action":{{"from":"{a}","init":"0x","value":"0x0","gas":"0x1"}},
+                "result":{{"address":"{b}","code":"0x","gasUsed":"0x1"}}"#
+                ),
+            ),
+            trace(
+                "[3]",
+                &format!(
+                    r#""type":"suicide","action":{{"address":"{a}","refundAddress":"{b}","balance":"0x0"}},
+                "result":null"#
+                ),
+            ),
+        ];
+        let reward = format!(
+            r#"{{"type":"reward","action":{{"author":"{a}","value":"0x1","rewardType":"block"}},
+            "result":null,"traceAddress":[],"transactionHash":null}}"#
+        );
+        let json = format!(r#"{{"jsonrpc":"2.0","id":1,"result":[{},{reward}]}}"#, traces.join(","));
+        let RawFlatCalls(found) = decode(json.as_bytes()).unwrap().unwrap();
+        assert_eq!(found.len(), 1);
+        let seen: Vec<_> =
+            found[0].1.iter().map(|call| (call.kind, call.path.as_slice(), call.error.as_deref())).collect();
+        assert_eq!(
+            seen,
+            [
+                (InternalKind::Call, &[0][..], Some("execution reverted")),
+                (InternalKind::Call, &[0, 0], Some("execution reverted")),
+                (InternalKind::Create, &[2], None),
+                (InternalKind::SelfDestruct, &[3], None),
+            ]
+        );
+        assert_eq!((found[0].1[0].gas, found[0].1[0].gas_used, found[0].1[0].value), (9, 3, U256::from(5)));
+    }
+}

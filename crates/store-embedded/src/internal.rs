@@ -1,0 +1,63 @@
+//! How far internal transactions are indexed, and their ids.
+//!
+//! Ids follow the chain: those of the upper side count up from [`FIRST_ABOVE`], those of the lower side down from it. Lists
+//! of the lower side contain mirrored ids, which grow as they are traced.
+
+use domain::BlockNumber;
+use store::{InternalProgress, StoreError};
+
+use crate::{
+    codec::{RowReader, RowWriter},
+    engine::{Batch, View},
+    keys::{InternalId, Key, Table},
+};
+
+/// In the middle of the ids that fit into a key.
+pub(crate) const FIRST_ABOVE: InternalId = 1 << 39;
+
+const PROGRESS_KEY: &str = "progress";
+
+/// The id of an entry in a list of the lower side, and the other way round.
+pub(crate) fn mirrored(id: u64) -> u64 {
+    FIRST_ABOVE - 1 - id
+}
+
+pub(crate) fn find_progress(view: &View) -> Result<Option<InternalProgress>, StoreError> {
+    let Some(row) = view.get(Table::InternalProgress, &Key::name(PROGRESS_KEY))? else { return Ok(None) };
+    let mut row = RowReader::new(&row);
+    let (anchor, above) = (row.varint()?, row.varint()?);
+    // Optional numbers are stored plus one.
+    let below = row.varint::<u64>()?.checked_sub(1);
+    let first = row.varint::<u64>()?.checked_sub(1);
+    let gap = first.map(|first| Ok::<_, StoreError>((first, row.varint()?))).transpose()?;
+    Ok(Some(InternalProgress { anchor, above, below, gap, above_count: row.varint()?, below_count: row.varint()? }))
+}
+
+pub(crate) fn put_progress(batch: &mut Batch, progress: &InternalProgress) {
+    let mut row = RowWriter::default();
+    row.varint(progress.anchor);
+    row.varint(progress.above);
+    row.varint(progress.below.map_or(0, |below| below + 1));
+    row.varint(progress.gap.map_or(0, |(first, _)| first + 1));
+    if let Some((_, last)) = progress.gap {
+        row.varint(last);
+    }
+    row.varint(progress.above_count);
+    row.varint(progress.below_count);
+    batch.put(Table::InternalProgress, &Key::name(PROGRESS_KEY), row.finish());
+}
+
+/// The first id of a block that was traced or given up, or the next id of the upper side.
+pub(crate) fn first_id(view: &View, progress: &InternalProgress, block: BlockNumber) -> Result<InternalId, StoreError> {
+    if block >= progress.above {
+        return Ok(FIRST_ABOVE + progress.above_count);
+    }
+    let row = view.get(Table::InternalBlock, &Key::block(block))?;
+    RowReader::new(&row.ok_or(StoreError::Corrupt("a traced block is missing"))?).varint()
+}
+
+pub(crate) fn put_first_id(batch: &mut Batch, block: BlockNumber, id: InternalId) {
+    let mut row = RowWriter::default();
+    row.varint(id);
+    batch.put(Table::InternalBlock, &Key::block(block), row.finish());
+}

@@ -1,0 +1,114 @@
+use alloy_primitives::U256;
+use domain::{InternalEvent, InternalKind};
+use store::StoreError;
+
+use crate::{
+    codec::{RowReader, RowWriter},
+    keys::{PartyId, TxId},
+};
+
+/// An internal transaction with its parties as ids. Its block is that of its transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct InternalRow {
+    pub(crate) tx: TxId,
+    pub(crate) position: u32,
+    pub(crate) kind: InternalKind,
+    pub(crate) from: PartyId,
+    pub(crate) to: Option<PartyId>,
+    pub(crate) value: U256,
+    pub(crate) gas: u64,
+    pub(crate) gas_used: u64,
+    pub(crate) error: Option<String>,
+}
+
+const KINDS: [InternalKind; 4] =
+    [InternalKind::Call, InternalKind::Create, InternalKind::Create2, InternalKind::SelfDestruct];
+/// Errors that nearly all failed calls have.
+const COMMON_ERRORS: [&str; 2] = ["execution reverted", "out of gas"];
+
+const KIND_BITS: u8 = 0b0011;
+const HAS_TO: u8 = 0b0100;
+/// From this bit on: 0 without an error, 1 for one in the row, then the common ones.
+const ERROR_SHIFT: u32 = 3;
+const OTHER_ERROR: u8 = 1;
+
+impl InternalRow {
+    pub(crate) fn new(event: &InternalEvent, tx: TxId, from: PartyId, to: Option<PartyId>) -> Self {
+        Self {
+            tx,
+            position: event.position,
+            kind: event.kind,
+            from,
+            to,
+            value: event.value,
+            gas: event.gas,
+            gas_used: event.gas_used,
+            error: event.error.clone(),
+        }
+    }
+
+    pub(crate) fn to_row(&self) -> Vec<u8> {
+        let kind = (0_u8..).zip(KINDS).find(|(_, kind)| *kind == self.kind).map_or(0, |(bits, _)| bits);
+        let error = self.error.as_deref().map_or(0, |error| {
+            let common = (OTHER_ERROR + 1..).zip(COMMON_ERRORS).find(|(_, common)| *common == error);
+            common.map_or(OTHER_ERROR, |(bits, _)| bits)
+        });
+        let mut row = RowWriter::with_capacity(40);
+        row.byte(kind | if self.to.is_some() { HAS_TO } else { 0 } | error << ERROR_SHIFT);
+        row.varint(self.tx);
+        row.varint(self.position);
+        row.varint(self.from);
+        if let Some(to) = self.to {
+            row.varint(to);
+        }
+        row.amount(&self.value);
+        row.varint(self.gas);
+        row.varint(self.gas_used);
+        if let Some(error) = self.error.as_deref().filter(|_| error == OTHER_ERROR) {
+            row.text(error);
+        }
+        row.finish()
+    }
+
+    pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
+        const UNKNOWN: StoreError = StoreError::Corrupt("an internal transaction of an unknown kind");
+        let mut row = RowReader::new(row);
+        let head = row.byte()?;
+        let kind = *KINDS.get(usize::from(head & KIND_BITS)).ok_or(UNKNOWN)?;
+        let (tx, position, from) = (row.varint()?, row.varint()?, row.varint()?);
+        let to = (head & HAS_TO != 0).then(|| row.varint()).transpose()?;
+        let (value, gas, gas_used) = (row.amount()?, row.varint()?, row.varint()?);
+        let error = match head >> ERROR_SHIFT {
+            0 => None,
+            OTHER_ERROR => Some(row.text()?),
+            common => {
+                let common = COMMON_ERRORS.get(usize::from(common - OTHER_ERROR - 1)).ok_or(UNKNOWN)?;
+                Some((*common).to_owned())
+            }
+        };
+        Ok(Self { tx, position, kind, from, to, value, gas, gas_used, error })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_read_back() {
+        for (kind, error) in KINDS.into_iter().zip([None, Some("out of gas"), Some("invalid opcode"), Some("")]) {
+            let row = InternalRow {
+                tx: 1 << 30,
+                position: 10_000,
+                kind,
+                from: 7,
+                to: error.is_none().then_some(9),
+                value: U256::MAX,
+                gas: u64::MAX,
+                gas_used: 0,
+                error: error.map(str::to_owned),
+            };
+            assert_eq!(InternalRow::from_row(&row.to_row()).unwrap(), row);
+        }
+    }
+}
