@@ -123,7 +123,7 @@ async fn an_interrupted_migration_leaves_nothing_behind_and_is_done_at_the_next_
     })
     .await;
     let begun: bool = {
-        let sql = "select to_regclass('explorer.compaction') is not null";
+        let sql = "select to_regclass('explorer.queue_owner') is not null";
         observer.query_one(sql, &[]).await.unwrap().get(0)
     };
     assert!(!begun, "a migration is applied as a whole");
