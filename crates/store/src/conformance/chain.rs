@@ -145,7 +145,7 @@ impl RandomChain {
 
     fn internal_event(&mut self, tx_index: u32, position: u32) -> InternalEvent {
         let kinds = [InternalKind::Call, InternalKind::Create, InternalKind::Create2, InternalKind::SelfDestruct];
-        let kind = kinds[self.rng.random_range(0..20_usize).checked_sub(16).unwrap_or_default()];
+        let kind = kinds[self.rng.random_range(0..20_usize).saturating_sub(16)];
         let error = self.rng.random_ratio(1, 10).then(|| "execution reverted".to_owned());
         let from = self.known_address();
         let to = match self.rng.random_range(0..30) {
