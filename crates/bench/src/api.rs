@@ -22,6 +22,13 @@ use crate::{
     progress::report,
 };
 
+/// Requests per second for pages of the busiest address, each for another one.
+pub(crate) async fn request_rate(url: &str, chain: &RecordedChain, duration: Duration) -> anyhow::Result<f64> {
+    let requests = scenarios::different_pages(chain);
+    load::run(url, &requests, Load::Full, WARM_UP).await?;
+    Ok(load::run(url, &requests, Load::Full, duration).await?.per_second())
+}
+
 /// Bounds: throughput as a share of the bare handler, p99 latency at half load and during a backfill, and the cost of the
 /// last page relative to the first.
 const MIN_OF_BARE: f64 = 0.5;

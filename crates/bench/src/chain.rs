@@ -48,6 +48,11 @@ impl RecordedChain {
         })
     }
 
+    /// The newest block, with those that were mined since the chain was recorded.
+    pub(crate) fn newest(&self) -> u64 {
+        self.chain.head().number
+    }
+
     /// The URL where it is served without delay.
     pub(crate) fn url(&self) -> String {
         self.local.url()

@@ -42,6 +42,15 @@ pub(crate) fn cpu_seconds(process: u32) -> anyhow::Result<f64> {
     Ok(ticks.sum::<Result<f64, _>>()? / TICKS_PER_SECOND)
 }
 
+/// Merges rows of lists in a database.
+pub(crate) async fn compact_database(url: &str) -> anyhow::Result<()> {
+    let compacted = binary()?.args(["database", "compact", "--database", url]).output().await?;
+    if !compacted.status.success() {
+        bail!("{}", String::from_utf8_lossy(&compacted.stderr));
+    }
+    Ok(())
+}
+
 pub(crate) struct Explorer {
     process: Child,
     pub(crate) url: String,

@@ -28,9 +28,15 @@ pub(crate) struct HeadFigures {
     from_mined: Vec<Duration>,
 }
 
-pub(crate) async fn measure(chain: &RecordedChain, data: &Path, blocks: usize) -> anyhow::Result<HeadFigures> {
-    let explorer = Explorer::start(&chain.url(), data).await?;
-    explorer.wait_for_tip(chain.head).await?;
+/// With further options of the explorer.
+pub(crate) async fn measure(
+    chain: &RecordedChain,
+    data: &Path,
+    blocks: usize,
+    options: &[&str],
+) -> anyhow::Result<HeadFigures> {
+    let explorer = Explorer::start_with(&chain.url(), data, options).await?;
+    explorer.wait_for_tip(chain.newest()).await?;
     let client = reqwest::Client::new();
     let (mut from_response, mut from_mined) = (Vec::with_capacity(blocks), Vec::with_capacity(blocks));
     for block in 0..blocks {
@@ -59,6 +65,13 @@ async fn wait_until_visible(client: &reqwest::Client, url: &str) -> anyhow::Resu
             StatusCode::NOT_FOUND if started.elapsed() < TIMEOUT => tokio::time::sleep(POLL_INTERVAL).await,
             status => bail!("{url} returned {status}"),
         }
+    }
+}
+
+impl HeadFigures {
+    /// From the node's response.
+    pub(crate) fn p99(&self) -> Duration {
+        quantile(&self.from_response, 0.99)
     }
 }
 

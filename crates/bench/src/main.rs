@@ -19,6 +19,7 @@ mod machine;
 mod options;
 mod overhead;
 mod page_depth;
+mod postgres;
 mod progress;
 mod recording;
 mod replay;
@@ -76,7 +77,7 @@ async fn main() -> anyhow::Result<()> {
             writeln!(out, "{}", index::measure(&chain, data.path(), options.remote_node()).await?)?;
         }
         if options.wants(Part::Api) {
-            writeln!(out, "{}", page_depth::measure(&chain, data.path(), options.requests).await?)?;
+            writeln!(out, "{}", page_depth::measure(&chain, data.path(), options.requests, &[]).await?)?;
             writeln!(out, "{}", api::measure(&chain, data.path(), options.load_seconds()).await?)?;
         }
         if options.wants(Part::Pages) {
@@ -84,8 +85,13 @@ async fn main() -> anyhow::Result<()> {
         }
         // Last, since it extends the chain.
         if options.wants(Part::Head) {
-            writeln!(out, "{}", head::measure(&chain, data.path(), options.head_blocks).await?)?;
+            writeln!(out, "{}", head::measure(&chain, data.path(), options.head_blocks, &[]).await?)?;
         }
+    }
+    if options.wants(Part::Postgres) {
+        let chain = RecordedChain::make(options.chain()).await?;
+        let (requests, blocks) = (options.requests, options.head_blocks);
+        writeln!(out, "{}", postgres::measure(&chain, requests, blocks, options.load_seconds()).await?)?;
     }
     if options.wants(Part::Endurance) {
         let chain = RecordedChain::make(options.chain()).await?;

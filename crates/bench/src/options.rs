@@ -93,6 +93,9 @@ pub(crate) enum Part {
     Deliveries,
     /// Many webhooks on a busy address while their receiver is down
     Backlog,
+    /// PostgreSQL beside the embedded store: indexing, size, pages, the head, two processes that serve; needs a server's
+    /// programs, so it is not measured by default
+    Postgres,
     /// Verification, compared with the bare compiler
     Verification,
     /// Every combination of filters on long lists
@@ -105,7 +108,7 @@ pub(crate) enum Part {
 
 impl Options {
     pub(crate) fn wants(&self, part: Part) -> bool {
-        self.only.map_or(!matches!(part, Part::Serve | Part::Endurance), |only| only == part)
+        self.only.map_or(!matches!(part, Part::Serve | Part::Endurance | Part::Postgres), |only| only == part)
     }
 
     pub(crate) fn chain(&self) -> ChainPlan {

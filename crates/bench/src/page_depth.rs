@@ -6,6 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anyhow::Context;
+
 use crate::{
     chain::RecordedChain,
     explorer::Explorer,
@@ -13,29 +15,44 @@ use crate::{
 };
 
 const PAGE_SIZE: u64 = 25;
+const FIRST_PAGE: &str = "busiest address, page 1";
+const LAST_PAGE: &str = "busiest address, last full page";
+const TWO_LISTS: &str = "from one address to another";
 
 pub(crate) struct PageDepthFigures {
     entries: u64,
     rows: Vec<(&'static str, Duration, Duration)>,
 }
 
-pub(crate) async fn measure(chain: &RecordedChain, data: &Path, requests: usize) -> anyhow::Result<PageDepthFigures> {
-    let explorer = Explorer::start(&chain.url(), data).await?;
+/// With further options of the explorer.
+pub(crate) async fn measure(
+    chain: &RecordedChain,
+    data: &Path,
+    requests: usize,
+    options: &[&str],
+) -> anyhow::Result<PageDepthFigures> {
+    let explorer = Explorer::start_with(&chain.url(), data, options).await?;
     explorer.wait_for_tip(chain.head).await?;
     let (address, entries) = chain.busiest;
     let last = entries.div_ceil(PAGE_SIZE);
     let list = format!("{}/api/v1/transactions?address={address}", explorer.url);
+    let pair = busy_pair(&explorer, &list).await?;
     let pages = [
         ("/health", format!("{}/health", explorer.url)),
         ("/stats", format!("{}/api/v1/stats", explorer.url)),
-        ("busiest address, page 1", format!("{list}&page=1")),
+        (FIRST_PAGE, format!("{list}&page=1")),
         ("busiest address, middle page", format!("{list}&page={}", last.div_ceil(2))),
-        ("busiest address, last full page", format!("{list}&page={}", last.saturating_sub(1).max(1))),
+        (LAST_PAGE, format!("{list}&page={}", last.saturating_sub(1).max(1))),
+        (TWO_LISTS, format!("{}/api/v1/transactions?from={}&to={}", explorer.url, pair.0, pair.1)),
         ("/blocks, page 1", format!("{}/api/v1/blocks", explorer.url)),
         ("/blocks, last page", format!("{}/api/v1/blocks?page={}", explorer.url, (chain.head / PAGE_SIZE).max(1))),
         ("/addresses/:address", format!("{}/api/v1/addresses/{address}", explorer.url)),
     ];
     let client = reqwest::Client::new();
+    // The first query about two lists counts them.
+    for (_, url) in &pages {
+        client.get(url).send().await?.error_for_status()?;
+    }
     let mut samples = vec![Vec::with_capacity(requests); pages.len()];
     // Round-robin over the pages, so that noise affects all of them equally.
     for _ in 0..requests {
@@ -51,6 +68,25 @@ pub(crate) async fn measure(chain: &RecordedChain, data: &Path, requests: usize)
         (*name, quantile(&sample, 0.5), quantile(&sample, 0.99))
     });
     Ok(PageDepthFigures { entries, rows: rows.collect() })
+}
+
+/// The sender and the receiver of one of the transactions of a list.
+async fn busy_pair(explorer: &Explorer, list: &str) -> anyhow::Result<(String, String)> {
+    let body = reqwest::get(format!("{list}&limit=100")).await?.error_for_status()?.bytes().await?;
+    let body: serde_json::Value = serde_json::from_slice(&body)?;
+    let pair = body["transactions"].as_array().and_then(|transactions| {
+        transactions.iter().find_map(|tx| Some((tx["from"].as_str()?.to_owned(), tx["to"].as_str()?.to_owned())))
+    });
+    pair.with_context(|| format!("no transaction with two parties at {}", explorer.url))
+}
+
+impl PageDepthFigures {
+    /// The medians of the first page, of the last one, and of a page of two lists.
+    pub(crate) fn compared(&self) -> [Duration; 3] {
+        [FIRST_PAGE, LAST_PAGE, TWO_LISTS].map(|wanted| {
+            self.rows.iter().find(|(name, ..)| *name == wanted).map(|(_, median, _)| *median).unwrap_or_default()
+        })
+    }
 }
 
 impl fmt::Display for PageDepthFigures {

@@ -64,6 +64,13 @@ impl ApiRequest {
     }
 }
 
+/// Pages of the busiest address.
+pub(super) fn different_pages(chain: &RecordedChain) -> Requests {
+    let (address, entries) = chain.busiest;
+    let pages = 1..=(entries / PAGE_SIZE).clamp(1, WINDOWS);
+    pages.map(|page| ApiRequest::get(format!("/api/v1/transactions?address={address}&page={page}")).encode()).collect()
+}
+
 impl Scenario {
     fn get(name: &str, path: String, others: Vec<String>) -> Self {
         let others = others.into_iter().map(ApiRequest::get).collect();
