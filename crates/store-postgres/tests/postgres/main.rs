@@ -4,6 +4,7 @@
 
 mod compaction;
 mod conformance;
+mod cuts;
 mod failures;
 mod processes;
 mod quotas;

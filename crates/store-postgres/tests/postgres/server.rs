@@ -19,7 +19,7 @@ use tokio_postgres::{Client, NoTls};
 /// The server does not run as root: then it runs as this user.
 const UNPRIVILEGED: &str = "nobody";
 
-const DEFAULT_PORT: u16 = 5_432;
+pub(crate) const DEFAULT_PORT: u16 = 5_432;
 
 /// Stops when it is dropped, also by a panic.
 pub(crate) struct Server {
@@ -128,6 +128,11 @@ impl Server {
         if rustix::process::geteuid().is_root() {
             assert!(Command::new("chown").arg(UNPRIVILEGED).arg(path).status().unwrap().success());
         }
+    }
+
+    /// Where its socket is.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     fn data(&self) -> PathBuf {
