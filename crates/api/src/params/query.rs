@@ -1,4 +1,5 @@
 use axum::{extract::FromRequestParts, http::request::Parts};
+use domain::BlockNumber;
 
 use super::{json::shorten, whole_number::parse_whole_number};
 use crate::error::ApiError;
@@ -36,6 +37,16 @@ impl Query {
     pub(crate) fn find_whole_number(&self, field: &'static str) -> Result<Option<u64>, ApiError> {
         let rule = "must be a whole number of at least 0";
         let read = |text| parse_whole_number(text).ok_or(ApiError::InvalidParameter { field, rule });
+        self.find(field)?.map(read).transpose()
+    }
+
+    /// A whole number that clients in every language can hold.
+    pub(crate) fn find_block_number(&self, field: &'static str) -> Result<Option<BlockNumber>, ApiError> {
+        let rule = "must be a whole number from 0 to 9223372036854775807";
+        let read = |text| {
+            let number = parse_whole_number(text).filter(|number| i64::try_from(*number).is_ok());
+            number.ok_or(ApiError::InvalidParameter { field, rule })
+        };
         self.find(field)?.map(read).transpose()
     }
 }

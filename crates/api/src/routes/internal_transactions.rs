@@ -35,11 +35,11 @@ struct ListInternalTransactionsParams {
         example = "0x88e96d4537bea4d9c05d12549907b32561d3bf31f45aae734cdc119f13406cb6")]
     tx_hash: Option<B256>,
     /// Only those from this block on.
-    #[param(rename = "fromBlock", value_type = Option<u64>, minimum = 0, example = 1)]
-    from_block: Option<BlockNumber>,
+    #[param(rename = "blockFrom", value_type = Option<u64>, minimum = 0, example = 1)]
+    block_from: Option<BlockNumber>,
     /// Only those up to this block, inclusive.
-    #[param(rename = "toBlock", value_type = Option<u64>, minimum = 0, example = 21_000_000)]
-    to_block: Option<BlockNumber>,
+    #[param(rename = "blockTo", value_type = Option<u64>, minimum = 0, example = 21_000_000)]
+    block_to: Option<BlockNumber>,
 }
 
 impl FromQuery for ListInternalTransactionsParams {
@@ -50,8 +50,8 @@ impl FromQuery for ListInternalTransactionsParams {
             from_address: query.find_address_named("fromAddress")?,
             to_address: query.find_address_named("toAddress")?,
             tx_hash: query.find_hash("txHash")?,
-            from_block: query.find_whole_number("fromBlock")?,
-            to_block: query.find_whole_number("toBlock")?,
+            block_from: query.find_block_number("blockFrom")?,
+            block_to: query.find_block_number("blockTo")?,
         })
     }
 }
@@ -63,7 +63,7 @@ impl ListInternalTransactionsParams {
             from: self.from_address,
             to: self.to_address,
             transaction: self.tx_hash,
-            blocks: BlockRange { from: self.from_block, to: self.to_block },
+            blocks: BlockRange { from: self.block_from, to: self.block_to },
         }
     }
 }

@@ -105,7 +105,7 @@ async fn assert_equals_traces(explorer: &TestExplorer, rpc: &Rpc, head: u64) {
         let hash = entry["tx"].as_str().unwrap();
         assert_eq!(listed(explorer, &format!("txHash={hash}")).await, with("tx", &entry["tx"]));
         let block = &entry["block"];
-        assert_eq!(listed(explorer, &format!("fromBlock={block}&toBlock={block}")).await, with("block", block));
+        assert_eq!(listed(explorer, &format!("blockFrom={block}&blockTo={block}")).await, with("block", block));
         let Some(to) = entry["to"].as_str() else { continue };
         assert_eq!(listed(explorer, &format!("toAddress={to}")).await, with("to", &entry["to"]));
         let touching: Vec<Value> =
@@ -226,7 +226,7 @@ async fn a_node_that_has_only_recent_states_gives_the_internal_transactions_of_r
     assert!(from > head - 130 && from < head - 90, "{from} of {head}");
     let list = explorer.json("/api/v1/internal-transactions").await;
     assert_eq!(list["completeFrom"], from);
-    let known = listed(&explorer, &format!("fromBlock={from}")).await;
+    let known = listed(&explorer, &format!("blockFrom={from}")).await;
     assert!(known.len() > 3, "{known:?}");
 }
 
