@@ -7,11 +7,11 @@ use domain::{BlockNumber, InternalBlock, InternalFrontier};
 use node::NodeClient;
 use store::{ChainReader, IndexWriter, StoreError};
 use tokio::time::Instant;
-use tokio_util::task::AbortOnDropHandle;
 use tracing::{info, warn};
 
 use crate::{
     Traces,
+    background_round::BackgroundRound,
     tracer::{Obstacle, Round, Tracer},
 };
 
@@ -36,8 +36,7 @@ pub(crate) struct Filler {
     tracer: Arc<Tracer>,
     traces: Traces,
     first_backoff: Duration,
-    in_flight: Option<AbortOnDropHandle<(Side, Round)>>,
-    finished: Option<(Side, Round)>,
+    round: BackgroundRound<(Side, Round)>,
     /// No round before this time.
     paused_until: Option<Instant>,
     /// No round of older blocks before this time.
@@ -62,8 +61,7 @@ impl Filler {
             tracer: Arc::new(Tracer::new(node, reader, timeout)),
             traces,
             first_backoff,
-            in_flight: None,
-            finished: None,
+            round: BackgroundRound::none(),
             paused_until: None,
             below_until: None,
             failing: None,
@@ -77,35 +75,23 @@ impl Filler {
         if self.traces == Traces::Off {
             return Ok(());
         }
-        if self.in_flight.as_ref().is_some_and(AbortOnDropHandle::is_finished) {
-            self.results().await;
-        }
-        if let Some((side, round)) = self.finished.take() {
+        if let Some((side, round)) = self.round.take().await {
             self.keep(writer, side, round).await?;
         }
-        if self.in_flight.is_none() && self.paused_until.is_none_or(|until| until <= Instant::now()) {
+        if !self.round.is_running() && self.paused_until.is_none_or(|until| until <= Instant::now()) {
             self.start_round(writer).await?;
         }
         Ok(())
     }
 
-    /// Waits for the round in flight; forever if there is none. Cancel safe.
+    /// Waits for the round in the background; without one, forever. Cancel safe.
     pub(crate) async fn results(&mut self) {
-        let Some(in_flight) = &mut self.in_flight else { return std::future::pending().await };
-        let outcome = in_flight.await;
-        self.in_flight = None;
-        match outcome {
-            Ok(round) => self.finished = Some(round),
-            Err(stopped) if stopped.is_panic() => std::panic::resume_unwind(stopped.into_panic()),
-            // The runtime is shutting down.
-            Err(_) => {}
-        }
+        self.round.ended().await;
     }
 
     /// Drops results of an abandoned branch.
     pub(crate) fn forget(&mut self) {
-        self.in_flight = None;
-        self.finished = None;
+        self.round.forget();
     }
 
     async fn start_round(&mut self, writer: &mut dyn IndexWriter) -> Result<(), StoreError> {
@@ -114,8 +100,7 @@ impl Filler {
         };
         let Some((side, blocks)) = self.next_blocks(frontier, tip.number) else { return Ok(()) };
         let tracer = Arc::clone(&self.tracer);
-        let round = async move { (side, tracer.trace(blocks).await) };
-        self.in_flight = Some(AbortOnDropHandle::new(tokio::spawn(round)));
+        self.round.start(async move { (side, tracer.trace(blocks).await) });
         Ok(())
     }
 

@@ -9,6 +9,7 @@
 //! token's name and supply) is fetched behind the tip and never delays it.
 
 mod abi;
+mod background_round;
 mod batch;
 mod compare;
 mod config;

@@ -15,8 +15,9 @@ use metadata::{GETTERS, metadata_calls, read_metadata};
 use node::{CallBlock, NodeClient, NodeError};
 use store::{ContractDataWriter, IndexWriter, StoreError};
 use tokio::time::Instant;
-use tokio_util::task::AbortOnDropHandle;
 use tracing::{debug, info, warn};
+
+use crate::background_round::BackgroundRound;
 
 /// Limits per round: some hundred calls each.
 const TOKENS_AT_ONCE: usize = 100;
@@ -67,8 +68,7 @@ struct Fetched {
 /// for a token's name.
 pub(crate) struct Settler {
     node: NodeClient,
-    in_flight: Option<AbortOnDropHandle<Result<Fetched, NodeError>>>,
-    finished: Option<Result<Fetched, NodeError>>,
+    round: BackgroundRound<Result<Fetched, NodeError>>,
     last_round: Option<Instant>,
     backoff_until: Option<Instant>,
     gentle_interval: Duration,
@@ -78,7 +78,7 @@ pub(crate) struct Settler {
 impl Settler {
     /// `backoff` is the pause after the node failed.
     pub(crate) fn new(node: NodeClient, gentle_interval: Duration, backoff: Duration) -> Self {
-        Self { node, in_flight: None, finished: None, last_round: None, backoff_until: None, gentle_interval, backoff }
+        Self { node, round: BackgroundRound::none(), last_round: None, backoff_until: None, gentle_interval, backoff }
     }
 
     /// Stores available results, starts a new round if due, and ranks holders. Does not wait for the node.
@@ -101,31 +101,19 @@ impl Settler {
         Ok(())
     }
 
-    /// Waits for the results in flight; forever if there are none. Cancel safe.
+    /// Waits for the round in the background; without one, forever. Cancel safe.
     pub(crate) async fn results(&mut self) {
-        let Some(in_flight) = &mut self.in_flight else { return std::future::pending().await };
-        let outcome = in_flight.await;
-        self.in_flight = None;
-        match outcome {
-            Ok(outcome) => self.finished = Some(outcome),
-            Err(stopped) if stopped.is_panic() => std::panic::resume_unwind(stopped.into_panic()),
-            // The runtime is shutting down.
-            Err(_) => {}
-        }
+        self.round.ended().await;
     }
 
     /// Drops results of an abandoned branch.
     pub(crate) fn forget(&mut self) {
-        self.in_flight = None;
-        self.finished = None;
+        self.round.forget();
     }
 
     /// None: no results yet, or the node failed and is retried later.
     async fn take_results(&mut self) -> Option<Fetched> {
-        if self.in_flight.as_ref().is_some_and(AbortOnDropHandle::is_finished) {
-            self.results().await;
-        }
-        match self.finished.take()? {
+        match self.round.take().await? {
             Ok(fetched) => {
                 debug!(
                     tokens = fetched.metadata.len(),
@@ -150,14 +138,13 @@ impl Settler {
             Pace::Gentle => self.last_round.is_none_or(|last| now.duration_since(last) >= self.gentle_interval),
             Pace::Brisk => true,
         };
-        self.in_flight.is_none() && backoff_over && due
+        !self.round.is_running() && backoff_over && due
     }
 
     fn fetch(&mut self, pending: Pending, tip: BlockRef, now: Instant) {
         self.last_round = Some(now);
         if !pending.is_empty() {
-            let fetching = fetch_from_node(self.node.clone(), pending, tip);
-            self.in_flight = Some(AbortOnDropHandle::new(tokio::spawn(fetching)));
+            self.round.start(fetch_from_node(self.node.clone(), pending, tip));
         }
     }
 }

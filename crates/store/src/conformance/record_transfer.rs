@@ -46,7 +46,7 @@ async fn fill(store: &dyn Store) {
     store.failures().save_failure(B256::repeat_byte(1), B256::repeat_byte(2), failure).await.expect("save");
 }
 
-/// Every few steps the copy is given up, and begun anew as another process would.
+/// Every few steps the copy is dropped and continued by a new one, as after a restart.
 async fn copy_with_interruptions(source: &dyn Store, target: &dyn Store) {
     let (from, to) = (source.record_transfer(), target.record_transfer());
     let expected = from.count_records().await.expect("count");
