@@ -3,6 +3,7 @@
 use domain::BlockRef;
 use store::{ChainReader, ChainWriter};
 use store_postgres::{PostgresOptions, PostgresReader, PostgresStore};
+use tokio_postgres::Client;
 
 use crate::{
     processes::{KEEP, blocks, eventually},
@@ -106,4 +107,55 @@ async fn a_standby_that_cuts_connections_fails_no_read() {
             assert_eq!(reader.find_address_overview(address, 5).await.unwrap(), expected);
         }
     }
+}
+
+/// Locks a table of the primary until the connection is closed. The lock reaches the standby with the next record that is
+/// written to disk.
+async fn lock(primary: &Server, url: &str, table: &str) -> Client {
+    let owner = primary.connect(url).await;
+    owner.batch_execute(&format!("begin; lock table explorer.{table} in access exclusive mode")).await.unwrap();
+    let other = primary.connect(url).await;
+    other.batch_execute(&format!("create table after_lock_of_{table} ()")).await.unwrap();
+    owner
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_a_standby_cancels_is_answered_by_the_primary() {
+    let primary = Server::start();
+    let standby = primary.start_standby();
+    let url = primary.database().await;
+    let name = url.rsplit('/').next().unwrap();
+    let indexer = open(&url).await;
+    let read_url = Some(standby.url(name));
+    let serving = PostgresStore::open(&url, PostgresOptions { read_url, ..options() }).await.unwrap();
+    let blocks = blocks(7, 3);
+    indexer.writer().commit(blocks.clone(), KEEP).await.unwrap();
+    let reader = serving.reader();
+    until_tip(&reader, blocks[2].block.id()).await;
+    until_used(&serving, true).await;
+    let operator = standby.connect(&standby.url(name)).await;
+    operator.batch_execute("alter system set max_standby_streaming_delay = 0").await.unwrap();
+    operator.batch_execute("select pg_reload_conf()").await.unwrap();
+    let count = async |sql: &str| operator.query_one(sql, &[]).await.unwrap().get::<_, i64>(0);
+
+    // The query has one table, and waits for the other on the standby.
+    let addresses = lock(&primary, &url, "address").await;
+    let locks = "select count(*) from pg_locks where mode = 'AccessExclusiveLock' and granted";
+    eventually("the lock is on the standby", async || (count(locks).await > 0).then_some(())).await;
+    let expected = &blocks[1].transactions[0];
+    let hash = expected.hash;
+    let query = tokio::spawn(async move { reader.find_transaction(hash).await });
+    let waiting = "select count(*) from pg_stat_activity
+        where wait_event_type = 'Lock' and application_name like 'explorer %'";
+    eventually("the query waits", async || (count(waiting).await > 0).then_some(())).await;
+
+    // The standby cannot apply this one before the query has ended.
+    let transactions = lock(&primary, &url, "transaction").await;
+    let conflicts = "select coalesce(sum(confl_lock), 0)::int8 from pg_stat_database_conflicts";
+    eventually("the query is cancelled", async || (count(conflicts).await > 0).then_some(())).await;
+    drop((addresses, transactions));
+    let found = query.await.unwrap().unwrap();
+    assert_eq!(found.map(|transaction| transaction.hash), Some(hash));
+    until_used(&serving, true).await;
+    assert_eq!(serving.reader().find_transaction(hash).await.unwrap().unwrap().from, expected.from);
 }
