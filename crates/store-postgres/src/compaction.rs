@@ -13,6 +13,7 @@ use crate::{
     chain::{Chain, TOTALS, Totals},
     database::{execute, find, get, query},
     error::store_error,
+    internal,
     lists::{List, Run},
     rows::{RowExt, int8},
     write::copy_runs,
@@ -62,6 +63,12 @@ impl PostgresStore {
 async fn first_revertible(tx: &Transaction<'_>, list: List) -> Result<Option<u64>, StoreError> {
     let chain = Chain::read(tx).await?;
     let Some(oldest) = chain.oldest_revertible() else { return Ok(None) };
+    match list {
+        List::InternalAbove => return internal::count_up_to(tx, oldest).await,
+        // Begins below all blocks that may be reverted.
+        List::InternalBelow => return Ok(internal::find_progress(tx).await?.map(|progress| progress.below_count)),
+        _ => {}
+    }
     let sql = format!("select {TOTALS} from block where number = $1");
     let kept = match find(tx, &sql, &[&int8(oldest + 1)]).await? {
         Some(row) => Totals::from_row(&row, 0)?,

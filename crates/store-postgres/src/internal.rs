@@ -1,13 +1,13 @@
 //! How far internal transactions are indexed.
 
 use deadpool_postgres::GenericClient;
-use domain::InternalKind;
+use domain::{BlockNumber, InternalKind};
 use store::{InternalProgress, StoreError};
 use tokio_postgres::Row;
 
 use crate::{
     chain::Chain,
-    database::{execute, get},
+    database::{execute, find, get},
     rows::{RowExt, int8},
 };
 
@@ -33,6 +33,16 @@ pub(crate) fn progress_from_row(row: &Row, first: usize) -> Result<Option<Intern
 pub(crate) async fn find_progress(client: &impl GenericClient) -> Result<Option<InternalProgress>, StoreError> {
     let row = get(client, &format!("select {PROGRESS} from internal_progress"), &[]).await?;
     progress_from_row(&row, 0)
+}
+
+/// How many internal transactions the upper side has up to a block; None before the first trace.
+pub(crate) async fn count_up_to(client: &impl GenericClient, block: BlockNumber) -> Result<Option<u64>, StoreError> {
+    let Some(progress) = find_progress(client).await? else { return Ok(None) };
+    let sql = "select first_id from internal_block where number = $1";
+    match find(client, sql, &[&int8(block + 1)]).await? {
+        Some(row) => Ok(Some(row.u64(0)?)),
+        None => Ok(Some(progress.above_count)),
+    }
 }
 
 /// What was traced, or where tracing starts; None for an empty index.

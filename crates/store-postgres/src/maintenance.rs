@@ -60,8 +60,10 @@ impl PostgresStore {
     /// If the database fails.
     pub async fn sizes(&self) -> Result<Vec<TableSize>, StoreError> {
         let client = self.database().connection().await?;
-        let sql = "select c.relname::text, greatest(c.reltuples, 0)::int8, pg_table_size(c.oid), pg_indexes_size(c.oid)
-            from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
+        // The live count is that since the last crash of the server, the other one that of the last analysis.
+        let sql = "select c.relname::text, coalesce(nullif(s.n_live_tup, 0), greatest(c.reltuples, 0)::int8),
+            pg_table_size(c.oid), pg_indexes_size(c.oid)
+            from pg_class c left join pg_stat_all_tables s on s.relid = c.oid where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
             order by pg_total_relation_size(c.oid) desc, c.relname";
         query(&client, sql, &[])
             .await?

@@ -1,14 +1,10 @@
 //! One process matches blocks with webhooks, so that messages are queued in the order of blocks.
 
-use std::time::Duration;
-
 use store::StoreError;
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
 use crate::{database_url::DatabaseUrl, error::store_error, locks};
-
-const BEAT: Duration = Duration::from_secs(1);
 
 /// The right to match blocks with webhooks. It ends with its connection, or when it is dropped.
 #[derive(Debug)]
@@ -42,7 +38,7 @@ impl MatchingLock {
         let Self { client, connection } = self;
         let beating = async {
             while locks::beat(client, locks::MATCHING).await.is_ok() {
-                tokio::time::sleep(BEAT).await;
+                tokio::time::sleep(locks::BEAT).await;
             }
         };
         tokio::select! {

@@ -16,7 +16,8 @@ use crate::{
     database::{Database, execute, get},
     database_url::DatabaseUrl,
     error::{describe, is_tls, store_error},
-    indexer, locks,
+    indexer,
+    locks::WriterHeartbeat,
     matching_lock::MatchingLock,
     migrations,
     open_error::OpenError,
@@ -68,6 +69,7 @@ pub struct PostgresStore {
     webhook_records: PostgresWebhookRecords,
     replica: Option<(Arc<Replica>, Polling)>,
     _listener: Listener,
+    _heartbeat: WriterHeartbeat,
 }
 
 impl PostgresStore {
@@ -99,7 +101,8 @@ impl PostgresStore {
         let webhook_records = PostgresWebhookRecords::open(database.clone()).await?;
         let read_database = read_url.map(|url| Database::new(url, &options)).transpose()?;
         let replica = read_database.map(|database| Replica::start(database, Arc::clone(&versions)));
-        Ok(Self { database, versions, writers, webhook_records, replica, _listener: listener })
+        let heartbeat = WriterHeartbeat::start(database.clone(), Arc::clone(&writers));
+        Ok(Self { database, versions, writers, webhook_records, replica, _listener: listener, _heartbeat: heartbeat })
     }
 
     pub(crate) fn database(&self) -> &Database {
@@ -159,17 +162,12 @@ impl PostgresStore {
         self.writers.is_elected()
     }
 
-    /// Publishes how following goes, for processes that do not follow. To be called every second or so by the one that does:
-    /// otherwise another one takes over.
+    /// Publishes how following goes, for processes that do not follow. To be called every second or so by the one that does.
     ///
     /// # Errors
     /// If the database fails.
     pub async fn report_sync(&self, status: &SyncStatus) -> Result<(), StoreError> {
-        let client = self.database.connection().await?;
-        if self.is_writer() {
-            locks::beat(&client, locks::WRITER).await?;
-        }
-        indexer::report(&client, status, Instant::now()).await
+        indexer::report(&self.database.connection().await?, status, Instant::now()).await
     }
 
     /// How following goes in the process that does. Says so if none has reported for a while.

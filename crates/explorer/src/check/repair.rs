@@ -24,8 +24,8 @@ pub(super) async fn obstacle(
     }
     Ok(Some(format!(
         "Block {first_bad} cannot be reverted: the index can be reverted only to block {oldest}. Index the chain \
-         again from block {start} on in another folder: explorer run --data NEW. API keys, webhooks and verified contracts \
-         stay in this folder and are not copied to the new one."
+         again from block {start} on into an empty folder or database (explorer run --data NEW), then bring API keys, \
+         webhooks and verified contracts there with `explorer copy`."
     )))
 }
 

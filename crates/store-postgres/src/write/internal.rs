@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     chain::Chain,
-    database::{execute, find, query},
-    internal::{current_progress, find_progress, write_progress},
+    database::{execute, query},
+    internal::{count_up_to, current_progress, find_progress, write_progress},
     lists::{Appended, Entry, List, Role},
     rows::{RowExt, int8},
 };
@@ -190,11 +190,7 @@ pub(super) async fn revert(tx: &Transaction<'_>, number: BlockNumber) -> Result<
     if number + 1 < progress.anchor {
         return Err(StoreError::BeyondUndo { target: number, oldest: progress.anchor - 1 });
     }
-    let sql = "select first_id from internal_block where number = $1";
-    let kept = match find(tx, sql, &[&int8(number + 1)]).await? {
-        Some(row) => row.u64(0)?,
-        None => progress.above_count,
-    };
+    let Some(kept) = count_up_to(tx, number).await? else { return Ok(()) };
     for (sql, first) in [
         ("delete from internal_above_run where first >= $1::int8 << 2", kept),
         ("delete from internal_transaction where id >= $1", kept),

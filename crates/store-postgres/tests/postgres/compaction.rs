@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use domain::{Address, BlockChanges, BlockRange, Order, PageRequest, TransactionFilter, TransferFilter};
-use store::{ChainReader, ChainWriter, Undo, conformance::RandomChain};
+use domain::{
+    Address, BlockChanges, BlockRange, InternalFilter, Order, PageRequest, TransactionFilter, TransferFilter,
+};
+use store::{ChainReader, ChainWriter, InternalWriter, Undo, conformance::RandomChain};
 use store_postgres::{Compacted, PostgresStore};
 
 use crate::server::{Server, open};
@@ -18,6 +20,24 @@ async fn commit(stores: &[&PostgresStore; 2], blocks: &[BlockChanges]) {
         for block in blocks {
             let down_to = block.block.number.saturating_sub(REVERTIBLE);
             writer.commit(vec![block.clone()], Undo::Keep { down_to }).await.unwrap();
+        }
+    }
+}
+
+async fn runs(server: &Server, url: &str, list: &str) -> i64 {
+    let sql = format!("select count(*) from explorer.{list}_run");
+    server.connect(url).await.query_one(&sql, &[]).await.unwrap().get(0)
+}
+
+/// Traces everything, a block at a time: up to the tip, and some blocks downwards.
+async fn trace(stores: &[&PostgresStore; 2], blocks: &[BlockChanges], chain: &mut RandomChain) {
+    let frontier = stores[0].writer().internal_frontier().await.unwrap().unwrap();
+    let above = blocks.iter().filter(|changes| changes.block.number >= frontier.above);
+    let below = blocks.iter().rev().filter(|changes| frontier.below.is_some_and(|below| changes.block.number <= below));
+    for changes in above.chain(below.take(40)) {
+        let traced = chain.internal_block(changes);
+        for store in stores {
+            assert_eq!(store.writer().save_internal(vec![traced.clone()]).await.unwrap(), 1);
         }
     }
 }
@@ -51,6 +71,18 @@ async fn assert_same(one: &PostgresStore, other: &PostgresStore, addresses: &BTr
                     (one.list_transfers(&filter, page).await, other.list_transfers(&filter, page).await);
                 assert_eq!(ours.unwrap(), theirs.unwrap(), "{filter:?}");
             }
+            let by_role = [
+                InternalFilter { blocks, ..InternalFilter::touching(*address) },
+                InternalFilter { from: Some(*address), blocks, ..InternalFilter::default() },
+                InternalFilter { to: Some(*address), blocks, ..InternalFilter::default() },
+            ];
+            for filter in by_role {
+                let (ours, theirs) = (
+                    one.list_internal_transactions(&filter, page).await,
+                    other.list_internal_transactions(&filter, page).await,
+                );
+                assert_eq!(ours.unwrap(), theirs.unwrap(), "{filter:?}");
+            }
             let (ours, theirs) = (
                 one.list_mined_blocks(*address, blocks, page).await,
                 other.list_mined_blocks(*address, blocks, page).await,
@@ -65,7 +97,8 @@ async fn assert_same(one: &PostgresStore, other: &PostgresStore, addresses: &BTr
 #[tokio::test(flavor = "multi_thread")]
 async fn merged_lists_are_the_same_lists() {
     let server = Server::shared();
-    let (merged, plain) = (open(&server.database().await).await, open(&server.database().await).await);
+    let (merged_url, plain_url) = (server.database().await, server.database().await);
+    let (merged, plain) = (open(&merged_url).await, open(&plain_url).await);
     let mut chain = RandomChain::new(11);
     let mut blocks: Vec<BlockChanges> = Vec::new();
     let (mut before, mut after) = (0, 0);
@@ -76,6 +109,7 @@ async fn merged_lists_are_the_same_lists() {
             blocks.push(block);
         }
         commit(&[&merged, &plain], &blocks[known..]).await;
+        trace(&[&merged, &plain], &blocks, &mut chain).await;
         let Compacted { runs_before, runs_after, has_more } = merged.compact(true).await.unwrap();
         assert!(!has_more);
         before += runs_before;
@@ -98,4 +132,8 @@ async fn merged_lists_are_the_same_lists() {
         assert_same(&merged, &plain, &addresses).await;
     }
     assert!(before > 3 * after && after > 0, "{before} runs became {after}");
+    for list in ["internal_above", "internal_below"] {
+        let (merged, plain) = (runs(&server, &merged_url, list).await, runs(&server, &plain_url, list).await);
+        assert!(merged < plain, "{list}: {plain} runs became {merged}");
+    }
 }

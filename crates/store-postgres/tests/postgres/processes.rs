@@ -83,6 +83,23 @@ async fn a_second_indexer_stands_by_and_takes_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_writer_without_work_shows_that_it_runs() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let store = open(&url).await;
+    let operator = server.connect(&url).await;
+    let sql = "select count(*), max(beaten_at)::text from explorer.heartbeat";
+    let heartbeat = async || operator.query_one(sql, &[]).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(heartbeat().await.get::<_, i64>(0), 0, "a process without the writer");
+    store.writer().commit(vec![blocks(4, 1)[0].clone()], KEEP).await.unwrap();
+    for _ in 0..2 {
+        let before: String = heartbeat().await.get(1);
+        eventually("a heartbeat", async || (heartbeat().await.get::<_, String>(1) != before).then_some(())).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_writer_cut_off_in_the_middle_of_a_commit_changes_nothing() {
     let server = Server::shared();
     let url = server.database().await;
