@@ -85,6 +85,7 @@ async fn fill(data: &Path, webhook: WebhookId) -> anyhow::Result<()> {
             blocks: cursor.into_iter().map(|block| MatchedBlock { block, known_to: webhook }).collect(),
             events: events.collect(),
             part: Part::Last,
+            skips_internal: true,
         };
         records.enqueue_matches(matches, now).await?;
     }

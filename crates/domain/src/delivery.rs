@@ -15,10 +15,12 @@ pub enum EventKind {
     Removed,
     /// A test that the owner requested.
     Ping,
+    /// The watched address sent or received native coins inside a transaction.
+    Internal,
 }
 
 impl EventKind {
-    pub const ALL: [Self; 4] = [Self::Tx, Self::TokenTransfer, Self::Removed, Self::Ping];
+    pub const ALL: [Self; 5] = [Self::Tx, Self::TokenTransfer, Self::Internal, Self::Removed, Self::Ping];
 
     pub(crate) fn bit(self) -> u8 {
         match self {
@@ -26,6 +28,7 @@ impl EventKind {
             Self::TokenTransfer => 2,
             Self::Removed => 4,
             Self::Ping => 8,
+            Self::Internal => 16,
         }
     }
 }

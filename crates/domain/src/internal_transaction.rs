@@ -14,6 +14,16 @@ pub enum InternalKind {
 
 impl InternalKind {
     #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::Create => "create",
+            Self::Create2 => "create2",
+            Self::SelfDestruct => "selfdestruct",
+        }
+    }
+
+    #[must_use]
     pub fn is_creation(self) -> bool {
         matches!(self, Self::Create | Self::Create2)
     }
@@ -38,6 +48,12 @@ pub struct InternalEvent {
 }
 
 impl InternalEvent {
+    /// Whether coins moved.
+    #[must_use]
+    pub fn moves_value(&self) -> bool {
+        self.error.is_none() && !self.value.is_zero()
+    }
+
     #[must_use]
     pub fn touches(&self, address: &Address) -> bool {
         self.from == *address || self.to.as_ref() == Some(address)

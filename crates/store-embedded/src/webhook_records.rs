@@ -23,9 +23,9 @@ use domain::{
     WebhookId,
 };
 use store::{
-    AddWebhookError, EnqueueError, Matches, Orphaning, Progress, QueueCounts, QueueHead, QueueState, Removal,
-    RetractedBatch, Retraction, RetractionCursor, StoreError, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookRecords,
-    WebhookTotals,
+    AddWebhookError, EnqueueError, InternalMatches, Matches, Orphaning, Progress, QueueCounts, QueueHead, QueueState,
+    Removal, RetractedBatch, Retraction, RetractionCursor, StoreError, WEBHOOKS_PER_OWNER, WatchList, Watcher,
+    WebhookRecords, WebhookTotals,
 };
 
 pub use self::access::EmbeddedWebhookRecords;
@@ -151,6 +151,18 @@ impl WebhookRecords for EmbeddedWebhookRecords {
                 return Err(EnqueueError::Stale);
             }
             Ok(changing.enqueue_matches(matches, now)?)
+        })
+        .await
+    }
+
+    async fn enqueue_internal(&self, matches: InternalMatches, now: UnixMillis) -> Result<(), EnqueueError> {
+        let survives = if matches.events.is_empty() { Survives::Crash } else { Survives::PowerLoss };
+        self.change(survives, move |changing| {
+            let current = (read::version(changing.view)?, read::find_internal(changing.view)?);
+            if current != (matches.version, matches.from) {
+                return Err(EnqueueError::Stale);
+            }
+            Ok(changing.enqueue_internal(matches, now)?)
         })
         .await
     }

@@ -47,7 +47,14 @@ async fn matches(records: &dyn WebhookRecords, number: u64, events: Vec<NewEvent
     let version = records.watch_list().await.unwrap().version;
     let block = domain::BlockRef { number, hash: domain::B256::with_last_byte(7) };
     let from = records.find_cursor().await.unwrap();
-    Matches { version, from, blocks: vec![MatchedBlock { block, known_to: 0 }], events, part: Part::Last }
+    Matches {
+        version,
+        from,
+        blocks: vec![MatchedBlock { block, known_to: 0 }],
+        events,
+        part: Part::Last,
+        skips_internal: true,
+    }
 }
 
 fn done(webhook: WebhookId, number: u64) -> AttemptReport {

@@ -23,9 +23,9 @@ use domain::{
     WebhookId,
 };
 use store::{
-    AddWebhookError, EnqueueError, Matches, Orphaning, Progress, QueueCounts, QueueHead, QueueState, Removal,
-    RetractedBatch, Retraction, RetractionCursor, StoreError, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookLimits,
-    WebhookRecords, WebhookTotals,
+    AddWebhookError, EnqueueError, InternalMatches, Matches, Orphaning, Progress, QueueCounts, QueueHead, QueueState,
+    Removal, RetractedBatch, Retraction, RetractionCursor, StoreError, WEBHOOKS_PER_OWNER, WatchList, Watcher,
+    WebhookLimits, WebhookRecords, WebhookTotals,
 };
 
 pub use self::sender::{QueueNews, Sender};
@@ -249,13 +249,14 @@ impl WebhookRecords for PostgresWebhookRecords {
     }
 
     async fn progress(&self) -> Result<Progress, StoreError> {
-        let sql = "select p.cursor_number, p.cursor_hash, b.number, b.hash, p.retracting_from is not null, p.is_copied
+        let sql = "select p.cursor_number, p.cursor_hash, b.number, b.hash, p.retracting_from is not null, p.is_copied,
+            p.internal_cursor
             from webhook_progress p
             left join lateral (select * from matched_block order by number desc limit 1) b on true";
         let row = get(&self.connection().await?, sql, &[]).await?;
         let (cursor, newest) = (row.option_block(0)?, row.option_block(2)?);
         let begun = newest.filter(|newest| cursor.is_none_or(|cursor| newest.number > cursor.number));
-        Ok(Progress { cursor, begun, retracting: row.value(4)?, copied: row.value(5)? })
+        Ok(Progress { cursor, begun, internal: row.option_u64(6)?, retracting: row.value(4)?, copied: row.value(5)? })
     }
 
     async fn list_matched_blocks(&self, below: BlockNumber, count: usize) -> Result<Vec<BlockRef>, StoreError> {
@@ -280,6 +281,15 @@ impl WebhookRecords for PostgresWebhookRecords {
                 return Err(EnqueueError::Stale);
             }
             change.enqueue_matches(matches, now).await?
+        })
+    }
+
+    async fn enqueue_internal(&self, matches: InternalMatches, now: UnixMillis) -> Result<(), EnqueueError> {
+        change!(self, |change| {
+            if (change.progress.version, change.progress.internal) != (matches.version, matches.from) {
+                return Err(EnqueueError::Stale);
+            }
+            change.enqueue_internal(matches, now).await?
         })
     }
 

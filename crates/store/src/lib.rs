@@ -41,7 +41,8 @@ pub use traits::{CachedAccounts, CachedFailures, ChainReader, ChainWriter, Index
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
 pub use verified_contracts::{JOB_RETENTION, KEPT_JOBS, Kept, VerifiedContracts};
 pub use webhook_records::{
-    AddWebhookError, EnqueueError, KEPT_ATTEMPTS, LONGEST_WAIT, MATCHED_BLOCK_HISTORY, MatchedBlock, Matches, NewEvent,
-    Orphaning, Part, Progress, QueueCounts, QueueHead, QueueState, Recipient, Removal, RetractedBatch, Retraction,
-    RetractionCursor, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookLimits, WebhookRecords, WebhookTotals,
+    AddWebhookError, EnqueueError, InternalMatches, KEPT_ATTEMPTS, LONGEST_WAIT, MATCHED_BLOCK_HISTORY, MatchedBlock,
+    Matches, NewEvent, Orphaning, Part, Progress, QueueCounts, QueueHead, QueueState, Recipient, Removal,
+    RetractedBatch, Retraction, RetractionCursor, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookLimits,
+    WebhookRecords, WebhookTotals,
 };

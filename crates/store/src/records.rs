@@ -127,6 +127,8 @@ pub struct MatchingRecord {
     pub cursor: Option<BlockRef>,
     /// The first block whose messages have to be retracted, during a retraction.
     pub retracting_from: Option<BlockNumber>,
+    /// The cursor of internal transactions.
+    pub internal: Option<BlockNumber>,
 }
 
 /// The kinds of records, in the order in which they are copied. That of matching is the last: it is written once the queues

@@ -99,7 +99,11 @@ pub trait WebhookRecords: Send + Sync {
     /// webhook, and not retracted, is not queued for it again.
     async fn enqueue_matches(&self, matches: Matches, now: UnixMillis) -> Result<(), EnqueueError>;
 
-    /// Moves the cursor back to a block. Messages queued for blocks above it are retracted in parts, until
+    /// Queues events of internal transactions, and after the last part moves their cursor. Fails as stale if the watch list
+    /// or that cursor has changed since. An event that was queued for a webhook, and not retracted, is not queued again.
+    async fn enqueue_internal(&self, matches: InternalMatches, now: UnixMillis) -> Result<(), EnqueueError>;
+
+    /// Moves the cursors back to a block. Messages queued for blocks above it are retracted in parts, until
     /// [`WebhookRecords::end_retraction`] marks the end.
     async fn begin_retraction(&self, retraction: Retraction) -> Result<(), StoreError>;
 
@@ -196,6 +200,9 @@ pub struct Progress {
     pub cursor: Option<BlockRef>,
     /// The newest block above the cursor whose events are queued in part.
     pub begun: Option<BlockRef>,
+    /// The newest block whose internal transactions were matched. They are known later than their block, so it is never
+    /// above the cursor.
+    pub internal: Option<BlockNumber>,
     /// Whether messages of orphaned blocks still have to be retracted.
     pub retracting: bool,
     /// Whether the cursor was copied from another store, and no block was matched since: then the index may not have
@@ -212,6 +219,21 @@ pub struct Matches {
     pub from: Option<BlockRef>,
     /// The matched blocks, ascending.
     pub blocks: Vec<MatchedBlock>,
+    pub events: Vec<NewEvent>,
+    pub part: Part,
+    /// Whether the cursor of internal transactions moves along, since no webhook wants them.
+    pub skips_internal: bool,
+}
+
+/// The events that the internal transactions of some blocks matched, or a part of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InternalMatches {
+    /// The version of the watch list used for matching.
+    pub version: u64,
+    /// The cursor of internal transactions that matching started from.
+    pub from: Option<BlockNumber>,
+    /// Where it moves.
+    pub to: BlockNumber,
     pub events: Vec<NewEvent>,
     pub part: Part,
 }

@@ -1,6 +1,7 @@
 //! Follows the index with its own cursor and queues messages for watched addresses.
 
 mod events;
+mod internal;
 mod retract;
 
 use std::{
@@ -29,6 +30,8 @@ const PAGE: u32 = 2_000;
 const STORED_HASHES: u64 = 512;
 /// Pause before retrying a read during which the index changed.
 const CHANGED_PAUSE: Duration = Duration::from_millis(20);
+/// How long to wait for the traces of a block.
+const TRACE_PAUSE: Duration = Duration::from_millis(200);
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 pub struct Matcher {
@@ -53,8 +56,10 @@ enum Step {
     Advanced,
     /// The index changed during the read: retry.
     Changed,
-    /// The cursor is at the tip.
+    /// The cursor is at the tip, and that of internal transactions follows it as far as it can.
     AtTip,
+    /// The cursor is at the tip, but blocks below it are not traced yet.
+    Untraced,
 }
 
 /// The content of some blocks, read from one branch.
@@ -84,9 +89,10 @@ impl Matcher {
             let pause = match self.step().await {
                 Ok(Step::Advanced) => continue,
                 Ok(Step::Changed) => CHANGED_PAUSE,
-                Ok(Step::AtTip) => {
+                Ok(step @ (Step::AtTip | Step::Untraced)) => {
                     // The timeout covers a missed signal.
-                    let changed = tokio::time::timeout(RETRY_PAUSE, self.sync.changed());
+                    let pause = if step == Step::Untraced { TRACE_PAUSE } else { RETRY_PAUSE };
+                    let changed = tokio::time::timeout(pause, self.sync.changed());
                     match cancel.run_until_cancelled(changed).await {
                         // The sender is gone: indexing has stopped, or the process is shutting down.
                         Some(Ok(Err(_))) => RETRY_PAUSE,
@@ -118,15 +124,15 @@ impl Matcher {
                 return self.begin_retraction(newest).await;
             }
         }
-        let cursor = progress.cursor;
-        if cursor == Some(tip) {
-            return Ok(Step::AtTip);
-        }
         let watch = match self.watch.take() {
             Some(watch) => watch,
             None => Watch::new(self.records.watch_list().await?),
         };
-        let moved = self.advance(&watch, cursor, tip).await?;
+        let moved = if progress.cursor == Some(tip) {
+            self.advance_internal(&watch, progress.internal, tip).await?
+        } else {
+            self.advance(&watch, progress.cursor, tip).await?
+        };
         // The watch list has changed: read it again and match the same blocks once more.
         self.watch = moved.is_some().then_some(watch);
         Ok(moved.unwrap_or(Step::Advanced))
@@ -260,22 +266,25 @@ impl Matcher {
         events: Vec<NewEvent>,
         part: Part,
     ) -> Result<Option<Step>, StoreError> {
-        let recipients = events.iter().flat_map(|event| &event.recipients);
-        let notified: BTreeSet<WebhookId> = recipients.map(|recipient| recipient.webhook).collect();
+        let notified = recipients(&events);
         let blocks = blocks
             .iter()
             .map(|block| MatchedBlock { block: block.id(), known_to: watch.newest_interested(block.number) })
             .collect();
-        let matches = Matches { version: watch.version, from, blocks, events, part };
+        let skips_internal = watch.first_internal_block().is_none();
+        let matches = Matches { version: watch.version, from, blocks, events, part, skips_internal };
         match self.records.enqueue_matches(matches, clock::now()).await {
             Ok(()) => {
-                if !notified.is_empty() {
-                    self.wake.queued(notified);
-                }
+                self.wake.queued(notified);
                 Ok(Some(Step::Advanced))
             }
             Err(EnqueueError::Stale) => Ok(None),
             Err(EnqueueError::Store(error)) => Err(error),
         }
     }
+}
+
+/// The webhooks that some events are for.
+fn recipients(events: &[NewEvent]) -> BTreeSet<WebhookId> {
+    events.iter().flat_map(|event| &event.recipients).map(|recipient| recipient.webhook).collect()
 }

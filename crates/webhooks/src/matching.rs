@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use domain::{Address, BlockNumber, EventKind, Transaction, Transfer, WebhookId};
+use domain::{Address, BlockNumber, EventKind, InternalTransaction, Transaction, Transfer, WebhookId};
 use store::{WatchList, Watcher};
 
 /// The watch list, indexed by address.
@@ -12,15 +12,22 @@ pub(crate) struct Watch {
     by_address: HashMap<Address, Vec<Watcher>>,
     /// First watched blocks, ascending, each with the newest webhook that watches from that block or earlier.
     watched_from: Vec<(BlockNumber, WebhookId)>,
+    /// The first block whose internal transactions are watched.
+    internal_from: Option<BlockNumber>,
 }
 
 impl Watch {
     pub(crate) fn new(list: WatchList) -> Self {
         let mut by_address: HashMap<Address, Vec<Watcher>> = HashMap::with_capacity(list.watchers.len());
         let mut watched_from = Vec::with_capacity(list.watchers.len());
+        let mut internal_from: Option<BlockNumber> = None;
         for watcher in list.watchers {
             by_address.entry(watcher.watched).or_default().push(watcher);
-            watched_from.push((watcher.after.map_or(0, |after| after.number + 1), watcher.webhook));
+            let first = watcher.after.map_or(0, |after| after.number + 1);
+            watched_from.push((first, watcher.webhook));
+            if watcher.events.contains(EventKind::Internal) {
+                internal_from = Some(internal_from.map_or(first, |earlier| earlier.min(first)));
+            }
         }
         watched_from.sort_unstable();
         let mut newest = 0;
@@ -29,12 +36,17 @@ impl Watch {
             *webhook = newest;
         }
         watched_from.dedup_by_key(|(_, webhook)| *webhook);
-        Self { version: list.version, by_address, watched_from }
+        Self { version: list.version, by_address, watched_from, internal_from }
     }
 
     /// The first block that any webhook watches; None if there are no webhooks.
     pub(crate) fn first_watched_block(&self) -> Option<BlockNumber> {
         self.watched_from.first().map(|(block, _)| *block)
+    }
+
+    /// The first block whose internal transactions any webhook watches; None if none does.
+    pub(crate) fn first_internal_block(&self) -> Option<BlockNumber> {
+        self.internal_from
     }
 
     /// The newest webhook that watches this block; 0 if there is none.
@@ -53,6 +65,12 @@ impl Watch {
     pub(crate) fn of_transfer(&self, transfer: &Transfer) -> Vec<WebhookId> {
         let event = &transfer.event;
         self.concerned(EventKind::TokenTransfer, transfer.block_number, [event.from, event.to, event.token])
+    }
+
+    /// The webhooks that an internal transaction concerns, each once.
+    pub(crate) fn of_internal(&self, transaction: &InternalTransaction) -> Vec<WebhookId> {
+        let parties = [Some(transaction.event.from), transaction.event.to];
+        self.concerned(EventKind::Internal, transaction.block_number, parties.into_iter().flatten())
     }
 
     fn concerned(

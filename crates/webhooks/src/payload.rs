@@ -1,8 +1,8 @@
 //! Message bodies. A body is serialized once and stored, so every attempt sends the same bytes.
 
 use domain::{
-    BlockNumber, BlockRef, Bytes, Delivery, EventKind, TokenPrefix, Transaction, Transfer, UnixMillis, UtcTime,
-    WebhookId,
+    BlockNumber, BlockRef, Bytes, Delivery, EventKind, InternalTransaction, TokenPrefix, Transaction, Transfer,
+    UnixMillis, UtcTime, WebhookId,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -45,6 +45,15 @@ struct TransferData<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
+struct InternalData {
+    #[serde(flatten)]
+    tx: TxData,
+    r#type: &'static str,
+    position: u32,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct PingData {
     webhook_id: WebhookId,
 }
@@ -57,6 +66,7 @@ pub fn event_name(kind: EventKind) -> &'static str {
         EventKind::TokenTransfer => "token_transfer",
         EventKind::Removed => "removed",
         EventKind::Ping => "ping",
+        EventKind::Internal => "internal",
     }
 }
 
@@ -99,6 +109,24 @@ pub(crate) fn token_transfer(
     };
     let timestamp = UtcTime::from_unix_seconds(transfer.timestamp).to_string();
     serialize(EventKind::TokenTransfer, timestamp, inclusion, data)
+}
+
+pub(crate) fn internal(transaction: &InternalTransaction, block: &BlockRef, inclusion: Option<u32>) -> Bytes {
+    let event = &transaction.event;
+    let data = InternalData {
+        tx: TxData {
+            hash: format!("{:#x}", transaction.tx_hash),
+            from: format!("{:#x}", event.from),
+            to: event.to.map(|to| format!("{to:#x}")).unwrap_or_default(),
+            value: event.value.to_string(),
+            block_number: transaction.block_number,
+            block_hash: format!("{:#x}", block.hash),
+        },
+        r#type: event.kind.name(),
+        position: event.position,
+    };
+    let timestamp = UtcTime::from_unix_seconds(transaction.timestamp).to_string();
+    serialize(EventKind::Internal, timestamp, inclusion, data)
 }
 
 /// The retraction of a message: the same data with the id and event of the retracted message.

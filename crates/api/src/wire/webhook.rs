@@ -25,6 +25,8 @@ pub enum EventType {
     Removed,
     /// A test message, sent on request.
     Ping,
+    /// The watched address sent or received native coins inside a transaction. Sent once the block is traced.
+    Internal,
 }
 
 impl From<domain::EventKind> for EventType {
@@ -34,6 +36,7 @@ impl From<domain::EventKind> for EventType {
             domain::EventKind::TokenTransfer => Self::TokenTransfer,
             domain::EventKind::Removed => Self::Removed,
             domain::EventKind::Ping => Self::Ping,
+            domain::EventKind::Internal => Self::Internal,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{Address, B256, BlockRange, InternalKind, Order, PageRequest, Transaction, TransactionFilter};
+use domain::{Address, B256, BlockRange, Order, PageRequest, Transaction, TransactionFilter};
 use node::InternalCall;
 use serde_json::{Value, json};
 
@@ -103,20 +103,11 @@ fn row(transaction: &Transaction, call: &InternalCall) -> Value {
         "value": call.value.to_string(),
         "contractAddress": created,
         "input": "",
-        "type": kind_name(call.kind),
+        "type": call.kind.name(),
         "gas": call.gas.to_string(),
         "gasUsed": call.gas_used.to_string(),
         "traceId": path.join("_"),
         "isError": if call.error.is_some() { "1" } else { "0" },
         "errCode": call.error.clone().unwrap_or_default(),
     })
-}
-
-fn kind_name(kind: InternalKind) -> &'static str {
-    match kind {
-        InternalKind::Call => "call",
-        InternalKind::Create => "create",
-        InternalKind::Create2 => "create2",
-        InternalKind::SelfDestruct => "selfdestruct",
-    }
 }

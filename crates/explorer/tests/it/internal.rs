@@ -17,7 +17,7 @@ fn pays(to: Address, more: &[u8]) -> Vec<u8> {
 }
 
 /// Payments, a reverted payment, a creation and a self-destruct inside transactions, one block each.
-fn send_everything(chain: &DevChain, round: u8) -> Address {
+pub(crate) fn send_everything(chain: &DevChain, round: u8) -> Address {
     let paid = Address::repeat_byte(0x70 + round);
     let create_empty = hex!("5f5f6001f050");
     let destroy = [&[0x73][..], paid.as_slice(), &[0xff]].concat();

@@ -8,6 +8,7 @@ mod delivery;
 mod documented;
 pub(crate) mod egress;
 mod events;
+mod internal;
 mod owners;
 mod reorgs;
 

@@ -12,9 +12,9 @@ use domain::{
     Page, PageRequest, PendingToken, SealedSecret, TokenMetadata, U256, UnixMillis, Webhook, WebhookChange, WebhookId,
 };
 use store::{
-    AddWebhookError, ChainWriter, ContractDataWriter, EnqueueError, InternalWriter, Matches, Orphaning, Progress,
-    QueueCounts, QueueHead, QueueState, Removal, RetractedBatch, Retraction, RetractionCursor, StoreError, Undo,
-    WatchList, WebhookRecords, WebhookTotals,
+    AddWebhookError, ChainWriter, ContractDataWriter, EnqueueError, InternalMatches, InternalWriter, Matches,
+    Orphaning, Progress, QueueCounts, QueueHead, QueueState, Removal, RetractedBatch, Retraction, RetractionCursor,
+    StoreError, Undo, WatchList, WebhookRecords, WebhookTotals,
 };
 use store_embedded::{EmbeddedWebhookRecords, EmbeddedWriter};
 use tokio::sync::{Notify, RwLock};
@@ -207,6 +207,10 @@ impl WebhookRecords for GatedRecords {
     async fn enqueue_matches(&self, matches: Matches, now: UnixMillis) -> Result<(), EnqueueError> {
         let survives = if matches.events.is_empty() { Survives::ProcessCrash } else { Survives::PowerLoss };
         self.1.pass("matches", survives, self.0.enqueue_matches(matches, now)).await
+    }
+    async fn enqueue_internal(&self, matches: InternalMatches, now: UnixMillis) -> Result<(), EnqueueError> {
+        let survives = if matches.events.is_empty() { Survives::ProcessCrash } else { Survives::PowerLoss };
+        self.1.pass("internal matches", survives, self.0.enqueue_internal(matches, now)).await
     }
     async fn begin_retraction(&self, retraction: Retraction) -> Result<(), StoreError> {
         self.1.pass("begin retraction", Survives::PowerLoss, self.0.begin_retraction(retraction)).await

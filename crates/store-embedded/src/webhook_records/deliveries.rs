@@ -233,7 +233,7 @@ impl Change<'_> {
 
 /// Whether a message of this kind is retracted when its block is orphaned.
 pub(super) fn depends_on_block(kind: EventKind) -> bool {
-    matches!(kind, EventKind::Tx | EventKind::TokenTransfer)
+    matches!(kind, EventKind::Tx | EventKind::TokenTransfer | EventKind::Internal)
 }
 
 fn save_attempt(delivery: &mut Delivery, attempt: Attempt) {

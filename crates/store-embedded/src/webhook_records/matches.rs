@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use domain::{B256, BlockNumber, BlockRef, DeliveryNumber, DeliveryStatus, NewDelivery, UnixMillis, WebhookId};
 use store::{
-    MATCHED_BLOCK_HISTORY, MatchedBlock, Matches, NewEvent, Orphaning, Part, Recipient, Removal, RetractedBatch,
-    Retraction, RetractionCursor, StoreError,
+    InternalMatches, MATCHED_BLOCK_HISTORY, MatchedBlock, Matches, NewEvent, Orphaning, Part, Recipient, Removal,
+    RetractedBatch, Retraction, RetractionCursor, StoreError,
 };
 
 use super::{
@@ -27,9 +27,27 @@ impl Change<'_> {
             && let Some(cursor) = matches.blocks.last()
         {
             self.put_cursor(&cursor.block)?;
+            if matches.skips_internal {
+                self.put_internal(cursor.block.number);
+            }
             self.prune_blocks(cursor.block.number.saturating_sub(MATCHED_BLOCK_HISTORY))?;
         }
         Ok(())
+    }
+
+    pub(super) fn enqueue_internal(&mut self, matches: InternalMatches, now: UnixMillis) -> Result<(), StoreError> {
+        // A part of them may have been queued before.
+        let located = matches.events.iter().filter_map(|event| event.location);
+        let seen = located.map(|location| location.block.hash).collect();
+        self.enqueue_events(matches.events, &seen, now)?;
+        if matches.part == Part::Last {
+            self.put_internal(matches.to);
+        }
+        Ok(())
+    }
+
+    fn put_internal(&mut self, cursor: BlockNumber) {
+        self.batch.put(Table::WebhookMeta, &Key::name(read::INTERNAL), varint(cursor));
     }
 
     /// Records the blocks; returns those that may have queued events already.
@@ -160,6 +178,11 @@ impl Change<'_> {
                 self.batch.delete(Table::WebhookMeta, &Key::name(read::CURSOR));
                 self.end_copied()?;
             }
+        }
+        match (read::find_internal(self.view)?, retraction.to) {
+            (Some(_), None) => self.batch.delete(Table::WebhookMeta, &Key::name(read::INTERNAL)),
+            (Some(internal), Some(to)) if internal > to.number => self.put_internal(to.number),
+            _ => {}
         }
         for id in retraction.rebased {
             if let Some(webhook) = self.webhook(id)? {

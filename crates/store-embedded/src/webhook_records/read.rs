@@ -1,4 +1,4 @@
-use domain::{B256, BlockRef, Delivery, DeliveryId, DeliveryNumber, DropCount, Webhook, WebhookId};
+use domain::{B256, BlockNumber, BlockRef, Delivery, DeliveryId, DeliveryNumber, DropCount, Webhook, WebhookId};
 use store::{MatchedBlock, Orphaning, Progress, StoreError};
 
 use super::rows::{self, DeliveryRow, EventNumber, EventRow};
@@ -15,6 +15,7 @@ pub(super) const LAST_EVENT: &str = "last event";
 /// The first block whose messages have to be retracted, during a retraction.
 pub(super) const RETRACTING: &str = "retracting";
 /// Exists from the copy of the cursor from another store until it is moved.
+pub(super) const INTERNAL: &str = "internal";
 pub(super) const COPIED: &str = "copied";
 
 /// Delivery numbers without gaps: the oldest stored and the next to assign; and counts of what is between them.
@@ -128,12 +129,24 @@ pub(super) fn find_retracting(view: &View) -> Result<Option<u64>, StoreError> {
     row.map(|row| RowReader::new(&row).varint()).transpose()
 }
 
+/// The cursor of internal transactions.
+pub(super) fn find_internal(view: &View) -> Result<Option<BlockNumber>, StoreError> {
+    let row = view.get(Table::WebhookMeta, &Key::name(INTERNAL))?;
+    row.map(|row| RowReader::new(&row).varint()).transpose()
+}
+
 pub(super) fn progress(view: &View) -> Result<Progress, StoreError> {
     let cursor = find_cursor(view)?;
     let newest = view.prefix(Table::MatchedBlock, &Key::EMPTY).next_back().transpose()?;
     let newest = newest.map(|(key, row)| matched_block(&key, &row)).transpose()?.map(|matched| matched.block);
     let begun = newest.filter(|newest| cursor.is_none_or(|cursor| newest.number > cursor.number));
-    Ok(Progress { cursor, begun, retracting: find_retracting(view)?.is_some(), copied: is_copied(view)? })
+    Ok(Progress {
+        cursor,
+        begun,
+        internal: find_internal(view)?,
+        retracting: find_retracting(view)?.is_some(),
+        copied: is_copied(view)?,
+    })
 }
 
 /// Whether the cursor was copied from another store, and not moved since.

@@ -164,6 +164,7 @@ pub(crate) fn read_matching(view: &View) -> Result<Record, StoreError> {
         last_event: read::last_event(view)?,
         cursor: read::find_cursor(view)?,
         retracting_from: read::find_retracting(view)?,
+        internal: read::find_internal(view)?,
     }))
 }
 
@@ -246,6 +247,7 @@ pub(crate) fn write_matching(batch: &mut Batch, matching: &MatchingRecord) {
         (read::LAST_ID, Some(matching.last_webhook)),
         (read::LAST_EVENT, Some(matching.last_event)),
         (read::RETRACTING, matching.retracting_from),
+        (read::INTERNAL, matching.internal),
     ];
     for (name, number) in numbers {
         if let Some(number) = number {

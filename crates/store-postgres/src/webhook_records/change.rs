@@ -21,6 +21,8 @@ pub(super) struct ProgressRow {
     pub(super) last_event: u64,
     pub(super) cursor: Option<BlockRef>,
     pub(super) retracting_from: Option<BlockNumber>,
+    /// The cursor of internal transactions.
+    pub(super) internal: Option<BlockNumber>,
     /// Whether the cursor was copied from another store, and not moved since.
     pub(super) is_copied: bool,
     pub(super) webhooks: u64,
@@ -32,7 +34,7 @@ impl ProgressRow {
     pub(super) async fn read(client: &impl GenericClient) -> Result<Self, StoreError> {
         let sql =
             "select version, last_webhook, last_event, cursor_number, cursor_hash, retracting_from, webhooks, pending,
-            dropped, is_copied from webhook_progress";
+            dropped, is_copied, internal_cursor from webhook_progress";
         let row = get(client, sql, &[]).await?;
         Ok(Self {
             version: row.u64(0)?,
@@ -44,13 +46,14 @@ impl ProgressRow {
             pending: row.u64(7)?,
             dropped: row.u64(8)?,
             is_copied: row.value(9)?,
+            internal: row.option_u64(10)?,
         })
     }
 
     async fn write(&self, tx: &Transaction<'_>) -> Result<(), StoreError> {
         let sql = "update webhook_progress set version = $1, last_webhook = $2, last_event = $3, cursor_number = $4,
             cursor_hash = $5, retracting_from = $6, webhooks = $7, pending = $8, dropped = $9,
-            is_copied = $10";
+            is_copied = $10, internal_cursor = $11";
         execute(
             tx,
             sql,
@@ -65,6 +68,7 @@ impl ProgressRow {
                 &int8(self.pending),
                 &int8(self.dropped),
                 &self.is_copied,
+                &self.internal.map(int8),
             ],
         )
         .await?;

@@ -389,5 +389,5 @@ pub(super) fn text(attempt: &Attempt) -> &str {
 
 /// Whether a message of this kind is retracted when its block is orphaned.
 pub(super) fn depends_on_block(kind: EventKind) -> bool {
-    matches!(kind, EventKind::Tx | EventKind::TokenTransfer)
+    matches!(kind, EventKind::Tx | EventKind::TokenTransfer | EventKind::Internal)
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use deadpool_postgres::GenericClient;
 use domain::{B256, BlockNumber, DeliveryNumber, DeliveryStatus, NewDelivery, UnixMillis, WebhookId};
 use store::{
-    MATCHED_BLOCK_HISTORY, MatchedBlock, Matches, NewEvent, Part, Recipient, Removal, RetractedBatch, Retraction,
-    RetractionCursor, StoreError,
+    InternalMatches, MATCHED_BLOCK_HISTORY, MatchedBlock, Matches, NewEvent, Part, Recipient, Removal, RetractedBatch,
+    Retraction, RetractionCursor, StoreError,
 };
 
 use super::{
@@ -31,7 +31,25 @@ impl Change<'_> {
         {
             self.progress.cursor = Some(cursor.block);
             self.progress.is_copied = false;
+            if matches.skips_internal {
+                self.progress.internal = Some(cursor.block.number);
+            }
             self.prune_blocks(cursor.block.number.saturating_sub(MATCHED_BLOCK_HISTORY)).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn enqueue_internal(
+        &mut self,
+        matches: InternalMatches,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        // A part of them may have been queued before.
+        let located = matches.events.iter().filter_map(|event| event.location);
+        let seen = located.map(|location| location.block.hash).collect();
+        self.enqueue_events(&matches.events, &seen, now).await?;
+        if matches.part == Part::Last {
+            self.progress.internal = Some(matches.to);
         }
         Ok(())
     }
@@ -176,6 +194,8 @@ impl Change<'_> {
             on conflict (number, hash) do update set times = o.times + 1";
         execute(self.tx, sql, &[&int8(first)]).await?;
         self.progress.cursor = retraction.to;
+        self.progress.internal =
+            self.progress.internal.zip(retraction.to).map(|(internal, to)| internal.min(to.number));
         self.progress.is_copied = false;
         for id in retraction.rebased {
             if let Some(webhook) = self.find_webhook(id).await? {

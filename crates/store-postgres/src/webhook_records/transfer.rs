@@ -146,9 +146,9 @@ pub(crate) async fn read_orphaned_blocks(
 }
 
 pub(crate) async fn read_matching(client: &impl GenericClient) -> Result<Record, StoreError> {
-    let ProgressRow { version, last_webhook, last_event, cursor, retracting_from, .. } =
+    let ProgressRow { version, last_webhook, last_event, cursor, retracting_from, internal, .. } =
         ProgressRow::read(client).await?;
-    Ok(Record::Matching(MatchingRecord { version, last_webhook, last_event, cursor, retracting_from }))
+    Ok(Record::Matching(MatchingRecord { version, last_webhook, last_event, cursor, retracting_from, internal }))
 }
 
 pub(crate) async fn write_webhook(tx: &Transaction<'_>, webhook: &Webhook) -> Result<(), StoreError> {
@@ -254,7 +254,7 @@ pub(crate) async fn write_orphaned_block(tx: &Transaction<'_>, block: &OrphanedB
 /// Also counts the totals over all webhooks, whose rows are complete by now.
 pub(crate) async fn write_matching(tx: &Transaction<'_>, matching: &MatchingRecord) -> Result<(), StoreError> {
     let sql = "update webhook_progress set version = $1, last_webhook = $2, last_event = $3, cursor_number = $4,
-            cursor_hash = $5, retracting_from = $6, is_copied = $4::int8 is not null,
+            cursor_hash = $5, retracting_from = $6, internal_cursor = $7, is_copied = $4::int8 is not null,
             webhooks = (select count(*) from webhook),
             pending = (select coalesce(sum(pending), 0)::int8 from delivery_log where not is_orphaned)";
     execute(
@@ -267,6 +267,7 @@ pub(crate) async fn write_matching(tx: &Transaction<'_>, matching: &MatchingReco
             &matching.cursor.map(|cursor| int8(cursor.number)),
             &matching.cursor.map(|cursor| cursor.hash.to_vec()),
             &matching.retracting_from.map(int8),
+            &matching.internal.map(int8),
         ],
     )
     .await?;

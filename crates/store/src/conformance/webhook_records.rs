@@ -1,4 +1,5 @@
 mod bounds;
+mod internal;
 mod reorgs;
 
 use std::sync::Arc;
@@ -35,6 +36,7 @@ pub async fn run_webhook_records(records: Arc<dyn WebhookRecords>) {
     old_messages_are_deleted(records).await;
     queues_are_independent(records).await;
     reorgs::run(records).await;
+    internal::run(records).await;
 }
 
 /// Tests the webhooks of an empty store with these limits.
@@ -92,6 +94,7 @@ async fn matches(records: &dyn WebhookRecords, blocks: Vec<BlockRef>, deliveries
         blocks: blocks.into_iter().map(|block| MatchedBlock { block, known_to }).collect(),
         events: deliveries.into_iter().map(event).collect(),
         part: Part::Last,
+        skips_internal: false,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rows of tables that several pages share.
 
-use domain::{B256, Block, InternalKind, InternalReach, InternalTransaction, Trade, Transaction, Transfer, U256};
+use domain::{B256, Block, InternalReach, InternalTransaction, Trade, Transaction, Transfer, U256};
 
 use super::{AddressLink, Amount, BlockLink, Moment, TokenLink, TransactionLink, grouped, sanitize_name, short};
 use crate::{method::Methods, names::Names};
@@ -126,12 +126,7 @@ impl InternalRow {
             hash: TransactionLink::new(found.tx_hash),
             block: BlockLink::new(found.block_number),
             time: Moment::of(found.timestamp),
-            kind: match event.kind {
-                InternalKind::Call => "call",
-                InternalKind::Create => "create",
-                InternalKind::Create2 => "create2",
-                InternalKind::SelfDestruct => "selfdestruct",
-            },
+            kind: event.kind.name(),
             from: names.address(event.from),
             to: event.to.map(|to| names.address(to)),
             value: names.coin(event.value),

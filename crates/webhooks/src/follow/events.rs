@@ -30,7 +30,7 @@ struct Tokens {
 
 /// Blocks of a step that were orphaned before and are canonical again.
 #[derive(Default)]
-struct Orphanings(HashMap<BlockNumber, Option<Orphaning>>);
+pub(super) struct Orphanings(HashMap<BlockNumber, Option<Orphaning>>);
 
 /// Matches that are not queued yet.
 struct Batch<'a> {
@@ -101,7 +101,7 @@ impl Matcher {
     }
 
     /// Removes webhooks created after the block was first matched. Returns the inclusion count if it is above 1.
-    async fn retain_interested(
+    pub(super) async fn retain_interested(
         &self,
         webhooks: &mut Vec<WebhookId>,
         block: BlockRef,
@@ -157,16 +157,16 @@ impl Batch<'_> {
 }
 
 /// An event without its recipients.
-struct Event {
-    kind: EventKind,
-    location: EventLocation,
-    log_index: Option<u32>,
-    batch_index: u32,
-    body: domain::Bytes,
+pub(super) struct Event {
+    pub(super) kind: EventKind,
+    pub(super) location: EventLocation,
+    pub(super) log_index: Option<u32>,
+    pub(super) batch_index: u32,
+    pub(super) body: domain::Bytes,
 }
 
 impl Event {
-    fn into_new(self, webhooks: Vec<WebhookId>) -> NewEvent {
+    pub(super) fn into_new(self, webhooks: Vec<WebhookId>) -> NewEvent {
         let recipients = webhooks.into_iter().map(|webhook| {
             let identity = EventIdentity {
                 webhook,

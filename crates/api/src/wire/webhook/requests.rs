@@ -107,7 +107,7 @@ fn event_types(fields: &mut Fields<'_>) -> Result<Option<EventKinds>, ApiError> 
     const FIELD: &str = "eventTypes";
     let error = ApiError::InvalidParameter {
         field: FIELD,
-        rule: "must be a list of at least one of tx, token_transfer and removed",
+        rule: "must be a list of at least one of tx, token_transfer, internal and removed",
     };
     let Some(names) = fields.find_texts(FIELD)? else { return Ok(None) };
     let kinds: Option<EventKinds> = names.iter().map(|name| wanted_event(name)).collect();

@@ -42,6 +42,7 @@ async fn fill(folder: &Path) {
             blocks: vec![MatchedBlock { block, known_to: webhook }],
             events: (0..1_000).map(event).collect(),
             part: Part::Last,
+            skips_internal: true,
         };
         records.enqueue_matches(matches, 7).await.unwrap();
     }

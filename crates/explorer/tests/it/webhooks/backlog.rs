@@ -41,6 +41,7 @@ async fn fill(data: &std::path::Path, webhook: u64) {
             blocks: cursor.into_iter().map(|block| MatchedBlock { block, known_to: webhook }).collect(),
             events: events.collect(),
             part: Part::Last,
+            skips_internal: true,
         };
         records.enqueue_matches(matches, now).await.unwrap();
     }
