@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    BlockId, BlockNumber, BlockRange, InternalBlock, InternalEvent, Order, PageRequest, Transaction, TransactionFilter,
+    BlockId, BlockNumber, BlockRange, BlockRef, InternalBlock, InternalEvent, Order, PageRequest, Transaction,
+    TransactionFilter,
 };
 use futures::StreamExt;
 use node::{InternalCall, NodeClient, NodeError};
@@ -17,6 +18,8 @@ const ROUND_TIME: Duration = Duration::from_secs(2);
 const ROUND_EVENTS: usize = 20_000;
 /// Gas of a transaction that executes no code.
 const GAS_WITHOUT_CODE: u64 = 21_000;
+/// The node is on another branch, or does not have the block yet.
+const ANOTHER_BRANCH: &str = "the node does not have the block";
 
 /// The blocks of a round that were traced, and why the next one was not.
 #[derive(Debug)]
@@ -89,16 +92,45 @@ impl Tracer {
                 let events = assemble(&transactions, traces);
                 Ok(InternalBlock { block: id, events: events.ok_or_else(|| passing("a trace of another block"))? })
             }
-            Ok(Ok(None)) => Err(Obstacle::Unsupported),
-            Ok(Err(error)) if error.lacks_state() => match self.node.find_block_ref(number).await {
-                Ok(Some(found)) if found == id => Err(Obstacle::LacksState),
-                // The node is on another branch, or does not have the block yet.
-                _ => Err(passing("the node does not have the block")),
-            },
-            Ok(Err(error)) => Err(Obstacle::Failed { counts: !is_connection(&error), reason: error.to_string() }),
-            Err(_) => Err(Obstacle::Failed { reason: "timed out".to_owned(), counts: true }),
+            Ok(Ok(None)) => {
+                let tracing = self.trace_each(id, &transactions);
+                let events = tokio::time::timeout(self.timeout, tracing).await.map_err(|_| timed_out())??;
+                Ok(InternalBlock { block: id, events })
+            }
+            Ok(Err(error)) => Err(self.obstacle(&error, id).await),
+            Err(_) => Err(timed_out()),
         }
     }
+
+    /// For a node that cannot trace a block at once.
+    async fn trace_each(&self, block: BlockRef, transactions: &[Transaction]) -> Result<Vec<InternalEvent>, Obstacle> {
+        let mut events = Vec::new();
+        for tx in transactions.iter().filter(|tx| tx.gas_used > GAS_WITHOUT_CODE) {
+            match self.node.find_internal_calls(tx.hash).await {
+                Ok(Some(calls)) => events.extend(events_of(tx, calls)),
+                Ok(None) if self.has_block(block).await => return Err(Obstacle::Unsupported),
+                Ok(None) => return Err(passing(ANOTHER_BRANCH)),
+                Err(error) => return Err(self.obstacle(&error, block).await),
+            }
+        }
+        // They are requested by their hashes, and may have been included in another block.
+        if self.has_block(block).await { Ok(events) } else { Err(passing(ANOTHER_BRANCH)) }
+    }
+
+    async fn obstacle(&self, error: &NodeError, block: BlockRef) -> Obstacle {
+        if !error.lacks_state() {
+            return Obstacle::Failed { counts: !is_connection(error), reason: error.to_string() };
+        }
+        if self.has_block(block).await { Obstacle::LacksState } else { passing(ANOTHER_BRANCH) }
+    }
+
+    async fn has_block(&self, block: BlockRef) -> bool {
+        matches!(self.node.find_block_ref(block.number).await, Ok(Some(found)) if found == block)
+    }
+}
+
+fn timed_out() -> Obstacle {
+    Obstacle::Failed { reason: "timed out".to_owned(), counts: true }
 }
 
 fn passing(reason: &str) -> Obstacle {
@@ -133,17 +165,22 @@ fn assemble(
         if hash.is_some_and(|hash| hash != tx.hash) {
             return None;
         }
-        events.extend((0..).zip(calls).map(|(position, call)| InternalEvent {
-            tx_index: tx.index,
-            position,
-            kind: call.kind,
-            from: call.from,
-            to: call.to,
-            value: call.value,
-            gas: call.gas,
-            gas_used: call.gas_used,
-            error: call.error,
-        }));
+        events.extend(events_of(tx, calls));
     }
     Some(events)
+}
+
+fn events_of(tx: &Transaction, calls: Vec<InternalCall>) -> impl Iterator<Item = InternalEvent> {
+    let tx_index = tx.index;
+    (0..).zip(calls).map(move |(position, call)| InternalEvent {
+        tx_index,
+        position,
+        kind: call.kind,
+        from: call.from,
+        to: call.to,
+        value: call.value,
+        gas: call.gas,
+        gas_used: call.gas_used,
+        error: call.error,
+    })
 }

@@ -45,7 +45,7 @@ pub(crate) async fn find_failure(
 }
 
 async fn trace(upstream: &Upstream, transaction: &Transaction) -> Result<Option<TransactionFailure>, NodeError> {
-    if upstream.capabilities().lacks_traces.load(Ordering::Relaxed) {
+    if upstream.capabilities().lacks_transaction_traces.load(Ordering::Relaxed) {
         return Ok(None);
     }
     let params =

@@ -1,6 +1,9 @@
 //! Calls inside transactions that move value, create contracts or destroy them, from `callTracer` or `trace_block`.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use domain::{Address, B256, BlockNumber, InternalKind, U256};
 
@@ -36,7 +39,7 @@ pub struct InternalCall {
 /// The internal calls of one transaction; None if the node does not trace or does not have the transaction.
 pub(crate) async fn trace_transaction(upstream: &Upstream, hash: B256) -> Result<Option<Vec<InternalCall>>, NodeError> {
     let call = Call::new(TRANSACTION, format!(r#"["{hash:#x}",{{"tracer":"callTracer"}}]"#));
-    let traced = trace::<RawCalls>(upstream, &call).await?;
+    let traced = trace::<RawCalls>(upstream, &call, &upstream.capabilities().lacks_transaction_traces).await?;
     Ok(traced.map(|RawCalls(calls)| calls))
 }
 
@@ -46,46 +49,30 @@ pub(crate) async fn trace_block(
     number: BlockNumber,
 ) -> Result<Option<Vec<(Option<B256>, Vec<InternalCall>)>>, NodeError> {
     let call = Call::new(BLOCK, format!(r#"["{number:#x}",{{"tracer":"callTracer"}}]"#));
-    if let Some(RawBlockCalls(transactions)) = trace::<RawBlockCalls>(upstream, &call).await? {
-        return Ok(Some(transactions));
-    }
-    trace_flat(upstream, number).await
-}
-
-/// For nodes with the other dialect only.
-async fn trace_flat(
-    upstream: &Upstream,
-    number: BlockNumber,
-) -> Result<Option<Vec<(Option<B256>, Vec<InternalCall>)>>, NodeError> {
-    let lacks_flat = &upstream.capabilities().lacks_flat_traces;
-    if lacks_flat.load(Ordering::Relaxed) {
-        return Ok(None);
+    let capabilities = upstream.capabilities();
+    if let Some(traced) = trace::<RawBlockCalls>(upstream, &call, &capabilities.lacks_block_traces).await? {
+        return Ok(Some(traced.0));
     }
     let call = Call::new(FLAT_BLOCK, format!(r#"["{number:#x}"]"#));
-    match upstream.call_unlimited_within::<RawFlatCalls>(&call, MOST_BYTES, TIMEOUT).await {
-        Ok(Some(RawFlatCalls(transactions))) => {
-            Ok(Some(transactions.into_iter().map(|(hash, calls)| (Some(hash), calls)).collect()))
-        }
-        Ok(None) => Err(NodeError::invalid_response(FLAT_BLOCK, "null")),
-        Err(error) if lacks_traces(&error) => {
-            lacks_flat.store(true, Ordering::Relaxed);
-            Ok(None)
-        }
-        Err(error) => Err(error),
-    }
+    let Some(RawFlatCalls(traced)) = trace(upstream, &call, &capabilities.lacks_flat_traces).await? else {
+        return Ok(None);
+    };
+    Ok(Some(traced.into_iter().map(|(hash, calls)| (Some(hash), calls)).collect()))
 }
 
+/// None if the node lacks the method, which is found out once, or if it answers with null.
 async fn trace<T: serde::de::DeserializeOwned + Send + 'static>(
     upstream: &Upstream,
     call: &Call,
+    lacks_method: &AtomicBool,
 ) -> Result<Option<T>, NodeError> {
-    if upstream.capabilities().lacks_traces.load(Ordering::Relaxed) {
+    if lacks_method.load(Ordering::Relaxed) {
         return Ok(None);
     }
     match upstream.call_unlimited_within::<T>(call, MOST_BYTES, TIMEOUT).await {
         Ok(traced) => Ok(traced),
         Err(error) if lacks_traces(&error) => {
-            upstream.capabilities().lacks_traces.store(true, Ordering::Relaxed);
+            lacks_method.store(true, Ordering::Relaxed);
             Ok(None)
         }
         Err(error) => Err(error),

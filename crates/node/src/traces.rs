@@ -17,7 +17,7 @@ pub(crate) async fn trace_block(
     upstream: &Upstream,
     block: &FetchedBlock,
 ) -> Result<Option<Vec<InnerCreation>>, NodeError> {
-    if upstream.capabilities().lacks_traces.load(Ordering::Relaxed) {
+    if upstream.capabilities().lacks_block_traces.load(Ordering::Relaxed) {
         return Ok(None);
     }
     let call = Call::new(METHOD, format!(r#"["{:#x}",{{"tracer":"callTracer"}}]"#, block.block.number));
@@ -25,7 +25,7 @@ pub(crate) async fn trace_block(
         Ok(Some(trace)) => read(block, trace).map(Some),
         Ok(None) => Err(NodeError::invalid_response(METHOD, "null")),
         Err(error) if lacks_traces(&error) => {
-            upstream.capabilities().lacks_traces.store(true, Ordering::Relaxed);
+            upstream.capabilities().lacks_block_traces.store(true, Ordering::Relaxed);
             tracing::info!(endpoint = upstream.name(), %error, "the node does not support tracing: creators of contracts created inside calls stay unknown");
             Ok(None)
         }

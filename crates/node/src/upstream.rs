@@ -65,8 +65,10 @@ pub(crate) struct Transports {
 pub(crate) struct Capabilities {
     pub(crate) block_receipts: MethodBreaker,
     pub(crate) lacks_state_by_hash: AtomicBool,
-    /// `debug_trace*`.
-    pub(crate) lacks_traces: AtomicBool,
+    /// `debug_traceBlockByNumber`.
+    pub(crate) lacks_block_traces: AtomicBool,
+    /// `debug_traceTransaction`.
+    pub(crate) lacks_transaction_traces: AtomicBool,
     /// `trace_*`.
     pub(crate) lacks_flat_traces: AtomicBool,
     batch: BatchSize,
@@ -120,7 +122,8 @@ impl Upstream {
             capabilities: Capabilities {
                 block_receipts: MethodBreaker::default(),
                 lacks_state_by_hash: AtomicBool::new(false),
-                lacks_traces: AtomicBool::new(false),
+                lacks_block_traces: AtomicBool::new(false),
+                lacks_transaction_traces: AtomicBool::new(false),
                 lacks_flat_traces: AtomicBool::new(false),
                 batch: BatchSize::default(),
             },

@@ -1,5 +1,7 @@
 //! Internal transactions: every one equals the node's trace, whatever the node offers, after reorgs and kills.
 
+use std::time::Duration;
+
 use alloy_primitives::{Address, TxKind, U256, hex};
 use devchain::{DevChain, DevChainConfig, ReorgedTransactions};
 use serde_json::{Value, json};
@@ -84,7 +86,7 @@ async fn listed(explorer: &TestExplorer, filter: &str) -> Vec<Value> {
 }
 
 /// Waits until internal transactions are complete from a block up to the head.
-async fn wait_for_reach(explorer: &TestExplorer, from: u64, to: u64) {
+pub(crate) async fn wait_for_reach(explorer: &TestExplorer, from: u64, to: u64) {
     eventually("internal transactions", async || {
         let stats = explorer.json("/api/v1/stats").await;
         let reach = (&stats["internalTransactionsFrom"], &stats["internalTransactionsTo"]);
@@ -158,12 +160,12 @@ async fn kills_while_internal_transactions_are_filled_in_do_not_change_the_resul
         send_everything(&chain, round);
     }
     let head = chain.head().number;
-    let slow = Script { delay: std::time::Duration::from_millis(15), ..Script::default() };
+    let slow = Script { delay: Duration::from_millis(15), ..Script::default() };
     let node = FaultyNode::start(&chain, 5, slow).await;
     let mut explorer = TestExplorer::start(&node.url()).await;
     for _ in 0..4 {
         node.wait_for(&explorer).await;
-        tokio::time::sleep(std::time::Duration::from_millis(60)).await;
+        tokio::time::sleep(Duration::from_millis(60)).await;
         let data = explorer.kill();
         explorer = TestExplorer::start_on(&node.url(), &data).await;
     }
@@ -187,6 +189,59 @@ async fn a_node_with_the_other_dialect_gives_the_same_internal_transactions() {
     let counts = node.request_counts().methods;
     assert!(counts["trace_block"] <= usize::try_from(head).unwrap() + 2, "one request per block: {counts:?}");
     assert!(counts["debug_traceBlockByNumber"] <= 8, "found out once: {counts:?}");
+}
+
+#[tokio::test]
+async fn a_node_that_traces_single_transactions_only_gives_the_same_internal_transactions() {
+    let chain = DevChain::new(DevChainConfig::default());
+    send_everything(&chain, 0);
+    let head = chain.head().number;
+    let faults = vec![("debug_traceBlockByNumber", NO_METHOD, 1.0), ("trace_block", NO_METHOD, 1.0)];
+    let node = FaultyNode::start(&chain, 1, Script { faults, ..Script::default() }).await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    wait_for_reach(&explorer, 0, head).await;
+    let direct = DevNode::serve(chain).await;
+    assert_equals_traces(&explorer, &direct.rpc, head).await;
+    let counts = node.request_counts().methods;
+    assert!(counts["debug_traceTransaction"] <= 8, "one request for each transaction with code: {counts:?}");
+}
+
+#[tokio::test]
+async fn calls_a_thousand_deep_are_indexed() {
+    let chain = DevChain::new(DevChainConfig { block_gas_limit: 1_000_000_000_000, ..DevChainConfig::default() });
+    // Calls itself with a coin as long as it can. A call gets 63 of 64 parts of the gas, so the first one needs a lot.
+    let init = hex!("6a5f5f5f5f6001305af150005f52600b6015f3");
+    let created = chain.draft(0).unwrap().kind(TxKind::Create).value(U256::from(1)).data(init.to_vec());
+    let address = chain.accounts()[0].address().create(0);
+    created.gas_limit(300_000).submit().unwrap();
+    chain.mine(None);
+    let hash = chain.draft(0).unwrap().kind(TxKind::Call(address)).gas_limit(500_000_000_000).submit().unwrap();
+    chain.mine(None);
+    let head = chain.head().number;
+    let node = DevNode::serve(chain).await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    wait_for_reach(&explorer, 0, head).await;
+    let found = listed(&explorer, &format!("txHash={hash}")).await;
+    let succeeded: Vec<&Value> = found.iter().filter(|entry| entry["error"].is_null()).collect();
+    assert_eq!(succeeded.len(), 1_024, "as deep as the chain allows: {found:?}");
+    assert!(succeeded.iter().all(|entry| entry["from"] == lower_hex(address) && entry["to"] == lower_hex(address)));
+}
+
+#[tokio::test]
+async fn slow_traces_hold_up_no_block() {
+    let chain = DevChain::new(DevChainConfig::default());
+    send_everything(&chain, 0);
+    let slow = Some(("debug_traceBlockByNumber", Duration::from_secs(3)));
+    let node = FaultyNode::start(&chain, 1, Script { slow, ..Script::default() }).await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    let stats = explorer.json("/api/v1/stats").await;
+    assert_eq!(stats["internalTransactionsTo"], Value::Null, "blocks are indexed before their traces: {stats}");
+    wait_for_reach(&explorer, 0, chain.head().number).await;
+    let direct = DevNode::serve(chain).await;
+    assert_equals_traces(&explorer, &direct.rpc, direct.chain.head().number).await;
 }
 
 #[tokio::test]

@@ -33,6 +33,7 @@ mod response_cache;
 mod routes;
 mod schemathesis;
 mod slow_clients;
+mod sums;
 mod support;
 mod tokens;
 mod traces;

@@ -43,6 +43,7 @@ pub struct ReceiverUrl(pub String);
 pub enum WantedEvent {
     Tx,
     TokenTransfer,
+    Internal,
     Removed,
 }
 

@@ -56,6 +56,8 @@ pub(crate) struct Script {
     pub(crate) retry_after: Option<u32>,
     /// The delay of every response.
     pub(crate) delay: Duration,
+    /// A method, and the additional delay of its responses.
+    pub(crate) slow: Option<(&'static str, Duration)>,
     /// The result of `web3_clientVersion`.
     pub(crate) client_version: Option<&'static str>,
 }
@@ -179,6 +181,11 @@ impl Inner {
             return Reply::Limited(script.retry_after);
         }
         tokio::time::sleep(script.delay).await;
+        if let Some((method, delay)) = script.slow
+            && calls.iter().any(|call| call["method"] == method)
+        {
+            tokio::time::sleep(delay).await;
+        }
         if let Some(fault) = self.fault(&script, &calls) {
             return Reply::Fault(fault);
         }
