@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The SQL of each migration, in order: the first one is number 1.
-const MIGRATIONS: [&str; 11] = [
+const MIGRATIONS: [&str; 12] = [
     include_str!("../migrations/0001_chain.sql"),
     include_str!("../migrations/0002_lists.sql"),
     include_str!("../migrations/0003_records.sql"),
@@ -23,6 +23,7 @@ const MIGRATIONS: [&str; 11] = [
     include_str!("../migrations/0009_compaction.sql"),
     include_str!("../migrations/0010_record_transfer.sql"),
     include_str!("../migrations/0011_internal.sql"),
+    include_str!("../migrations/0012_logs.sql"),
 ];
 
 const OLDEST_SERVER: i32 = 140_000;
