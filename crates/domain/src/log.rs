@@ -97,14 +97,13 @@ impl LogFilter {
 
     /// The reference semantics of the filter; stores use an index.
     #[must_use]
-    pub fn matches(&self, log: &IndexedLog) -> bool {
-        let event = &log.event;
+    pub fn matches(&self, event: &LogEvent, block: BlockNumber) -> bool {
         let has = |(position, topic): (usize, &Option<B256>)| {
             topic.is_none_or(|topic| event.topics.get(position) == Some(&topic))
         };
         self.address.is_none_or(|address| event.address == address)
             && self.topics.iter().enumerate().all(has)
-            && self.blocks.contains(log.block_number)
+            && self.blocks.contains(block)
     }
 }
 

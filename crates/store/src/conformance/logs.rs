@@ -1,6 +1,6 @@
 //! Logs: by emitter and topics, through commits and reverts.
 
-use domain::{Address, B256, IndexedLog, LogEvent, LogFilter, MAX_TOPICS, PageRequest, U256};
+use domain::{Address, B256, LogEvent, LogFilter, MAX_TOPICS, PageRequest, U256};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
 use super::{
@@ -32,9 +32,9 @@ impl RandomLogs {
         if emitters.is_empty() {
             return;
         }
-        let count = match self.rng.random_range(0..80) {
-            0..30 => 0,
-            30..79 => self.rng.random_range(1..5),
+        let count = match self.rng.random_range(0..500) {
+            0..200 => 0,
+            200..499 => self.rng.random_range(1..5),
             _ => self.rng.random_range(150..400),
         };
         for _ in 0..count {
@@ -70,19 +70,19 @@ impl RandomLogs {
 
 pub(super) async fn logs(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut StdRng) {
     let height = model.tip().map_or(0, |tip| tip.number);
-    let all: Vec<IndexedLog> = model.logs().collect();
+    let all: Vec<&LogEvent> = model.logs().map(|(_, event)| event).collect();
     for conditions in 0..32_u8 {
         for _ in 0..3 {
             let mut filter = LogFilter { blocks: range(rng, height), ..LogFilter::default() };
             // Mostly conditions that one log satisfies, at times any.
-            let sample = (!all.is_empty()).then(|| &all[rng.random_range(0..all.len())]);
+            let sample = (!all.is_empty()).then(|| all[rng.random_range(0..all.len())]);
             if conditions & 1 != 0 {
-                let address = sample.map(|log| log.event.address).filter(|_| rng.random_bool(0.8));
+                let address = sample.map(|log| log.address).filter(|_| rng.random_bool(0.8));
                 filter.address = Some(address.unwrap_or_else(|| some_address(chain, rng)));
             }
             for (position, topic) in filter.topics.iter_mut().enumerate() {
                 if conditions & 2 << position != 0 {
-                    let known = sample.and_then(|log| log.event.topics.get(position)).copied();
+                    let known = sample.and_then(|log| log.topics.get(position)).copied();
                     *topic = Some(known.unwrap_or(B256::repeat_byte(0xee)));
                 }
             }
@@ -95,16 +95,16 @@ pub(super) async fn logs(subject: &Subject, model: &Model, chain: &RandomChain, 
 }
 
 /// Pages through long lists from end to end, in both directions.
-async fn walk_lists(subject: &Subject, model: &Model, all: &[IndexedLog]) {
-    let Some(sample) = all.iter().find(|log| log.event.topics.len() == MAX_TOPICS) else { return };
+async fn walk_lists(subject: &Subject, model: &Model, all: &[&LogEvent]) {
+    let Some(sample) = all.iter().find(|log| log.topics.len() == MAX_TOPICS) else { return };
     let mut topics = [None; MAX_TOPICS];
-    topics[0] = sample.event.topics.first().copied();
+    topics[0] = sample.topics.first().copied();
     let by_event = LogFilter { topics, ..LogFilter::default() };
     let filters = [
         LogFilter::default(),
-        LogFilter::of(sample.event.address),
+        LogFilter::of(sample.address),
         by_event,
-        LogFilter { address: Some(sample.event.address), ..by_event },
+        LogFilter { address: Some(sample.address), ..by_event },
         LogFilter { topics: [None, topics[0], None, None], ..LogFilter::default() },
     ];
     for (filter, order) in filters.iter().flat_map(|filter| ORDERS.map(|order| (filter, order))) {
