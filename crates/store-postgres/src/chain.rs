@@ -30,9 +30,9 @@ pub(crate) struct Totals {
 }
 
 /// The columns of [`Totals`], of a block or of the chain.
-pub(crate) const TOTALS: &str =
-    "transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices, logs, log_topics,
-    log_sources";
+pub(crate) const TOTALS: &str = "transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices, logs, \
+     log_topics, log_sources";
+pub(crate) const TOTALS_COLUMNS: usize = 11;
 
 impl Totals {
     /// From the columns of [`TOTALS`].
