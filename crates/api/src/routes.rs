@@ -8,6 +8,7 @@ mod docs;
 mod health;
 mod internal_transactions;
 mod keys;
+mod logs;
 mod openapi;
 mod query;
 mod stats;
@@ -35,6 +36,7 @@ pub(crate) fn router() -> OpenApiRouter<App> {
         .merge(blocks::router())
         .merge(transactions::router())
         .merge(internal_transactions::router())
+        .merge(logs::router())
         .merge(tokens::router())
         .merge(addresses::router())
         .merge(query::router())

@@ -45,6 +45,8 @@ pub struct AddressOverview {
     pub trade_count: u64,
     /// Internal transactions from or to the address, as far as they are indexed.
     pub internal_tx_count: u64,
+    /// Logs that the address emitted.
+    pub log_count: u64,
     /// The blocks whose internal transactions are indexed.
     pub internal_reach: Option<InternalReach>,
     /// The latest transactions from or to the address, newest first.

@@ -1,6 +1,6 @@
 use alloy_primitives::Address;
 
-use crate::{Block, Pool, TradeEvent, Transaction, TransferEvent};
+use crate::{Block, LogEvent, Pool, TradeEvent, Transaction, TransferEvent};
 
 /// Everything that one block adds to the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub struct BlockChanges {
     pub transactions: Vec<Transaction>,
     /// Addresses involved in a transaction other than its sender and receiver, ordered by transaction, without duplicates.
     pub involved: Vec<Involvement>,
+    /// In log order.
+    pub logs: Vec<LogEvent>,
     /// In log order.
     pub transfers: Vec<TransferEvent>,
     /// Holders whose balance changed by an event other than a transfer, such as a deposit of the wrapped coin.

@@ -44,7 +44,7 @@ pub use internal_transaction::{
     InternalBlock, InternalEvent, InternalFilter, InternalFrontier, InternalKind, InternalPage, InternalReach,
     InternalTransaction,
 };
-pub use log::{FetchedBlock, Log};
+pub use log::{FetchedBlock, IndexedLog, Log, LogEvent, LogFilter, LogPage, MAX_TOPICS};
 pub use page::{Order, Page, PageRequest};
 pub use pending_transaction::PendingTransaction;
 pub use replica::ReplicaStatus;

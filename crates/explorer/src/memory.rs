@@ -7,8 +7,8 @@ const MIN_MEGABYTES: u64 = 96;
 const DEFAULT_MEGABYTES: u64 = 1_024;
 /// Memory of an idle compiler process.
 const IDLE_COMPILER: u64 = 200 * MEGABYTE;
-/// Memory of one writer cache entry: the end of a list or the id of an address.
-const BYTES_PER_ENTRY: u64 = 320;
+/// Memory of one writer cache entry: the end of a list, the id of an address and that of a topic.
+const BYTES_PER_ENTRY: u64 = 400;
 
 /// Memory for caches and buffers that grow with the chain and its traffic. The rest of the program needs little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

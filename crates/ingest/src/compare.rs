@@ -1,7 +1,7 @@
 //! Compares an indexed block with the node's version.
 //!
-//! Compares data that follows from the block alone: header, transactions with their outcome, transfers, and trades of known
-//! pools. Derived data (balances, holders, names) is not compared.
+//! Compares data that follows from the block alone: header, transactions with their outcome, logs, transfers, and trades of
+//! known pools. Derived data (balances, holders, names) is not compared.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -10,8 +10,8 @@ use std::{
 
 use alloy_primitives::U256;
 use domain::{
-    B256, Block, BlockId, BlockNumber, BlockRange, FetchedBlock, Order, Page, PageRequest, TokenKind, TradeEvent,
-    TradeFilter, Transaction, TransactionFilter, TransferEvent, TransferFilter,
+    B256, Block, BlockId, BlockNumber, BlockRange, FetchedBlock, LogEvent, LogFilter, Order, Page, PageRequest,
+    TokenKind, TradeEvent, TradeFilter, Transaction, TransactionFilter, TransferEvent, TransferFilter,
 };
 use node::{NodeClient, NodeError};
 use store::{ChainReader, StoreError};
@@ -48,6 +48,13 @@ pub enum Difference {
         index: u32,
         field: &'static str,
     },
+    LogCount {
+        stored: usize,
+        node: usize,
+    },
+    Log {
+        log_index: u32,
+    },
     TransferCount {
         stored: usize,
         node: usize,
@@ -71,6 +78,8 @@ impl fmt::Display for Difference {
                 write!(f, "the index has {stored} transactions, the node {node}")
             }
             Self::Transaction { index, field } => write!(f, "the {field} of transaction {index} differs"),
+            Self::LogCount { stored, node } => write!(f, "the index has {stored} logs, the node {node}"),
+            Self::Log { log_index } => write!(f, "log {log_index} differs"),
             Self::TransferCount { stored, node } => write!(f, "the index has {stored} transfers, the node {node}"),
             Self::Transfer { log_index } => write!(f, "the transfer of log {log_index} differs"),
             Self::Trade { log_index } => write!(f, "the trade of log {log_index} differs"),
@@ -83,6 +92,8 @@ impl fmt::Display for Difference {
 struct StoredBlock {
     block: Block,
     transactions: Vec<Transaction>,
+    /// None where they were not indexed yet.
+    logs: Option<Vec<LogEvent>>,
     transfers: Vec<TransferEvent>,
     trades: Vec<TradeEvent>,
 }
@@ -105,6 +116,9 @@ pub async fn compare_block(
     let decoded = decode_block(fetched, None);
     let mut differences = header_differences(&stored.block, &decoded.block);
     differences.extend(transaction_differences(&stored.transactions, &decoded.transactions));
+    if let Some(logs) = &stored.logs {
+        differences.extend(log_differences(logs, &decoded.logs));
+    }
     differences.extend(transfer_differences(&stored.transfers, &decoded.transfers));
     differences.extend(trade_differences(reader, &stored.trades, decoded).await?);
     Ok(differences)
@@ -115,6 +129,9 @@ async fn stored_block(reader: &dyn ChainReader, number: BlockNumber) -> Result<O
     let blocks = BlockRange::only(number);
     let filter = TransactionFilter { blocks, ..TransactionFilter::default() };
     let transactions = whole(async |page| reader.list_transactions(&filter, page).await).await?;
+    let filter = LogFilter { blocks, ..LogFilter::default() };
+    let complete_from = reader.list_logs(&filter, PageRequest::newest(0)).await?.complete_from;
+    let logs = whole(async |page| Ok(reader.list_logs(&filter, page).await?.page)).await?;
     let filter = TransferFilter { blocks, ..TransferFilter::default() };
     let transfers = whole(async |page| reader.list_transfers(&filter, page).await).await?;
     let filter = TradeFilter { blocks, ..TradeFilter::default() };
@@ -122,6 +139,7 @@ async fn stored_block(reader: &dyn ChainReader, number: BlockNumber) -> Result<O
     Ok(Some(StoredBlock {
         block,
         transactions,
+        logs: complete_from.is_some_and(|from| from <= number).then(|| logs.into_iter().map(|log| log.event).collect()),
         transfers: transfers.into_iter().map(|transfer| transfer.event).collect(),
         trades: trades.into_iter().map(|trade| trade.event).collect(),
     }))
@@ -177,6 +195,14 @@ fn transaction_differences(stored: &[Transaction], node: &[Transaction]) -> Vec<
 
 fn differing<const N: usize>(fields: [(&'static str, bool); N]) -> impl Iterator<Item = &'static str> {
     fields.into_iter().filter(|(_, same)| !same).map(|(field, _)| field)
+}
+
+fn log_differences(stored: &[LogEvent], node: &[LogEvent]) -> Vec<Difference> {
+    if stored.len() != node.len() {
+        return vec![Difference::LogCount { stored: stored.len(), node: node.len() }];
+    }
+    let differs = stored.iter().zip(node).filter(|(stored, node)| stored != node);
+    differs.map(|(_, node)| Difference::Log { log_index: node.log_index }).collect()
 }
 
 fn transfer_differences(stored: &[TransferEvent], node: &Transfers) -> Vec<Difference> {

@@ -8,7 +8,7 @@ mod swaps;
 mod touches;
 mod transfers;
 
-use domain::{Block, FetchedBlock, InnerCreation, Involvement, TouchedHolder, Transaction};
+use domain::{Block, FetchedBlock, InnerCreation, Involvement, LogEvent, TouchedHolder, Transaction};
 use involvement::involvements;
 #[cfg(test)]
 pub(crate) use swaps::Exchanged;
@@ -24,6 +24,8 @@ pub(crate) struct DecodedBlock {
     pub(crate) block: Block,
     pub(crate) transactions: Vec<Transaction>,
     pub(crate) involved: Vec<Involvement>,
+    /// In log order.
+    pub(crate) logs: Vec<LogEvent>,
     pub(crate) transfers: Transfers,
     /// Without duplicates.
     pub(crate) touched_holders: Vec<TouchedHolder>,
@@ -35,20 +37,22 @@ pub(crate) struct DecodedBlock {
 
 #[must_use]
 pub(crate) fn decode_block(fetched: FetchedBlock, inner_creations: Option<Vec<InnerCreation>>) -> DecodedBlock {
-    let FetchedBlock { block, transactions, logs } = fetched;
+    let FetchedBlock { block, transactions, mut logs } = fetched;
     let involved = involvements(&transactions, &logs, inner_creations.as_deref().unwrap_or_default());
     let mut transfers = Transfers::default();
     let mut touched_holders = Vec::new();
     let mut swaps = Vec::new();
     let is_known = |tx_index: u32| usize::try_from(tx_index).is_ok_and(|index| index < transactions.len());
-    for log in logs.iter().filter(|log| is_known(log.tx_index)) {
+    logs.retain(|log| is_known(log.tx_index));
+    for log in &logs {
         transfers.take(log);
         touched_holders.extend(touched_holder(log));
         swaps.extend(swap(log));
     }
     touched_holders.sort_unstable();
     touched_holders.dedup();
-    DecodedBlock { block, transactions, involved, transfers, touched_holders, swaps, inner_creations }
+    let logs = logs.into_iter().map(LogEvent::from).collect();
+    DecodedBlock { block, transactions, involved, logs, transfers, touched_holders, swaps, inner_creations }
 }
 
 #[cfg(test)]

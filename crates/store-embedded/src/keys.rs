@@ -12,6 +12,12 @@ pub(crate) type TxId = u64;
 pub(crate) type TransferId = u64;
 /// The sequential id of a trade, in chain order, from 0.
 pub(crate) type TradeId = u64;
+/// The sequential id of a log, in chain order, from 0.
+pub(crate) type LogId = u64;
+/// The sequential id of a topic of a log, in the order of first appearance, from 0.
+pub(crate) type TopicId = u64;
+/// The sequential id of an emitter with a first topic, in the order of first appearance, from 0.
+pub(crate) type SourceId = u64;
 /// The sequential id of an address, in the order of first appearance, from 0.
 pub(crate) type AddressId = u64;
 /// The id of an internal transaction, in chain order: see [`crate::internal`].
@@ -141,6 +147,16 @@ impl Key {
         Self::of(&[&number.to_be_bytes(), prefix])
     }
 
+    /// A topic, without leading zeros: most contain an address or a small number.
+    pub(crate) fn topic(topic: &B256) -> Self {
+        Self::of(&[trimmed(topic.as_slice())])
+    }
+
+    /// An emitter with a first topic; None is that of logs without topics.
+    pub(crate) fn source(emitter: AddressId, topic: Option<TopicId>) -> Self {
+        Self::of(&[&id_bytes(emitter), &id_bytes(topic.map_or(0, |topic| topic + 1))])
+    }
+
     pub(crate) fn list(list: ListKey) -> Self {
         Self::of(&[&[list.kind as u8], &id_bytes(list.owner)])
     }
@@ -248,6 +264,12 @@ impl Pair {
     }
 }
 
+/// Bytes without leading zeros.
+pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
+    let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+    bytes.get(zeros..).unwrap_or_default()
+}
+
 pub(crate) fn id_bytes(id: u64) -> [u8; ID_BYTES] {
     let [_, _, _, bytes @ ..] = id.to_be_bytes();
     bytes
@@ -285,10 +307,23 @@ pub(crate) enum ListKind {
     InternalAbove = 9,
     /// ... and those of the lower side, the newest first.
     InternalBelow = 10,
+    /// Logs that an address emitted.
+    EmitterLogs = 11,
+    /// Logs with an emitter and a first topic, by the id of both.
+    SourceLogs = 12,
+    /// Logs with a topic at a position, by the id of the topic.
+    Topic0Logs = 13,
+    Topic1Logs = 14,
+    Topic2Logs = 15,
+    Topic3Logs = 16,
 }
 
+/// The lists of logs by topic, by its position.
+pub(crate) const TOPIC_LISTS: [ListKind; domain::MAX_TOPICS] =
+    [ListKind::Topic0Logs, ListKind::Topic1Logs, ListKind::Topic2Logs, ListKind::Topic3Logs];
+
 impl ListKind {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 17] = [
         Self::Transactions,
         Self::Involved,
         Self::Mined,
@@ -300,6 +335,12 @@ impl ListKind {
         Self::PoolTrades,
         Self::InternalAbove,
         Self::InternalBelow,
+        Self::EmitterLogs,
+        Self::SourceLogs,
+        Self::Topic0Logs,
+        Self::Topic1Logs,
+        Self::Topic2Logs,
+        Self::Topic3Logs,
     ];
 
     pub(crate) fn from_byte(byte: u8) -> Option<Self> {

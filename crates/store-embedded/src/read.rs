@@ -7,6 +7,7 @@ mod checkpoints;
 mod codes;
 mod events;
 mod internal;
+mod logs;
 mod long_walk;
 mod search;
 mod select;

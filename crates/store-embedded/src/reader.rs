@@ -3,8 +3,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     Account, Address, AddressOverview, AddressSummary, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef,
-    Bytes, Holder, InternalFilter, InternalPage, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade,
-    TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter,
+    Bytes, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Page, PageRequest, Pool, Stats, Token,
+    TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer,
+    TransferFilter,
 };
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
 
@@ -179,6 +180,11 @@ impl ChainReader for EmbeddedReader {
     async fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError> {
         let filter = filter.clone();
         self.read_list(move |index| index.list_trades(&filter, page)).await
+    }
+
+    async fn list_logs(&self, filter: &LogFilter, page: PageRequest) -> Result<LogPage, StoreError> {
+        let filter = *filter;
+        self.read_list(move |index| index.list_logs(&filter, page)).await
     }
 
     async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError> {

@@ -3,8 +3,10 @@
 mod addresses;
 mod codes;
 mod commit;
+mod dictionary;
 mod holders;
 mod internal;
+mod logs;
 mod metadata;
 mod overwrite;
 mod ranks;
@@ -15,14 +17,18 @@ mod trades;
 use std::sync::Arc;
 
 use addresses::AddressIds;
+use dictionary::Dictionary;
+use domain::B256;
 
-use crate::{cache::AgedCache, keys::AddressId, lists::Tails, verified_contracts::Listing};
+use crate::{cache::AgedCache, keys::AddressId, lists::Tails, rows::LogSource, verified_contracts::Listing};
 
 /// The writer's state between batches.
 #[derive(Debug)]
 pub(crate) struct WriteState {
     tails: Tails,
     addresses: AddressIds,
+    topics: Dictionary<B256>,
+    log_sources: Dictionary<LogSource>,
     /// Addresses whose code is known or pending.
     known_codes: AgedCache<AddressId, ()>,
     /// The last token listed for a refresh: the next round continues after it.
@@ -36,6 +42,9 @@ impl WriteState {
         Self {
             tails: Tails::new(cache_entries),
             addresses: AddressIds::new(cache_entries),
+            topics: Dictionary::new(cache_entries),
+            // Far fewer are in use: one for each event of a contract.
+            log_sources: Dictionary::new(cache_entries / 4),
             known_codes: AgedCache::new(cache_entries),
             last_refreshed: None,
             listing,

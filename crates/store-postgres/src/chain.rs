@@ -22,14 +22,20 @@ pub(crate) struct Totals {
     pub(crate) filled_blocks: u64,
     pub(crate) untraced_blocks: u64,
     pub(crate) gas_prices: U256,
+    pub(crate) logs: u64,
+    /// Distinct topics of logs.
+    pub(crate) log_topics: u64,
+    /// Emitters with a first topic.
+    pub(crate) log_sources: u64,
 }
 
 /// The columns of [`Totals`], of a block or of the chain.
-pub(crate) const TOTALS: &str =
-    "transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices";
+pub(crate) const TOTALS: &str = "transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices, logs, \
+     log_topics, log_sources";
+pub(crate) const TOTALS_COLUMNS: usize = 11;
 
 impl Totals {
-    /// From eight columns.
+    /// From the columns of [`TOTALS`].
     pub(crate) fn from_row(row: &Row, first: usize) -> Result<Self, StoreError> {
         Ok(Self {
             transactions: row.u64(first)?,
@@ -40,6 +46,9 @@ impl Totals {
             filled_blocks: row.u64(first + 5)?,
             untraced_blocks: row.u64(first + 6)?,
             gas_prices: row.amount(first + 7)?,
+            logs: row.u64(first + 8)?,
+            log_topics: row.u64(first + 9)?,
+            log_sources: row.u64(first + 10)?,
         })
     }
 }
@@ -75,13 +84,24 @@ impl Chain {
 
     /// Writes the tip and what belongs to it.
     pub(crate) async fn write(&self, client: &impl GenericClient) -> Result<(), StoreError> {
-        let Totals { transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices } =
-            self.totals;
+        let Totals {
+            transactions,
+            transfers,
+            trades,
+            addresses,
+            tokens,
+            filled_blocks,
+            untraced_blocks,
+            gas_prices,
+            logs,
+            log_topics,
+            log_sources,
+        } = self.totals;
         execute(
             client,
             "update chain set first_block = $1, tip_number = $2, tip_hash = $3, undo_first = $4, transactions = $5,
                 transfers = $6, trades = $7, addresses = $8, tokens = $9, filled_blocks = $10, untraced_blocks = $11,
-                gas_prices = $12",
+                gas_prices = $12, logs = $13, log_topics = $14, log_sources = $15",
             &[
                 &self.first_block.map(int8),
                 &self.tip.map(|tip| int8(tip.number)),
@@ -95,6 +115,9 @@ impl Chain {
                 &int8(filled_blocks),
                 &int8(untraced_blocks),
                 &Numeric::from(gas_prices),
+                &int8(logs),
+                &int8(log_topics),
+                &int8(log_sources),
             ],
         )
         .await?;

@@ -34,10 +34,23 @@ pub(crate) enum List {
     InternalAbove,
     /// ... and those of the lower side, the newest first.
     InternalBelow,
+    /// Logs that an address emitted.
+    EmitterLogs,
+    /// Logs with an emitter and a first topic, by the id of both.
+    SourceLogs,
+    /// Logs with a topic at a position, by the id of the topic.
+    Topic0Logs,
+    Topic1Logs,
+    Topic2Logs,
+    Topic3Logs,
 }
 
+/// The lists of logs by topic, by its position.
+pub(crate) const TOPIC_LISTS: [List; domain::MAX_TOPICS] =
+    [List::Topic0Logs, List::Topic1Logs, List::Topic2Logs, List::Topic3Logs];
+
 impl List {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Transactions,
         Self::Involved,
         Self::Mined,
@@ -48,6 +61,12 @@ impl List {
         Self::ExchangeTrades,
         Self::InternalAbove,
         Self::InternalBelow,
+        Self::EmitterLogs,
+        Self::SourceLogs,
+        Self::Topic0Logs,
+        Self::Topic1Logs,
+        Self::Topic2Logs,
+        Self::Topic3Logs,
     ];
 
     /// The prefix of the names of its table and functions.
@@ -63,6 +82,12 @@ impl List {
             Self::ExchangeTrades => "exchange_trade",
             Self::InternalAbove => "internal_above",
             Self::InternalBelow => "internal_below",
+            Self::EmitterLogs => "emitter_log",
+            Self::SourceLogs => "source_log",
+            Self::Topic0Logs => "topic0_log",
+            Self::Topic1Logs => "topic1_log",
+            Self::Topic2Logs => "topic2_log",
+            Self::Topic3Logs => "topic3_log",
         }
     }
 
@@ -74,6 +99,23 @@ impl List {
             Self::Transfers | Self::TokenTransfers => Some(kept.transfers),
             Self::MakerTrades | Self::PoolTrades | Self::ExchangeTrades => Some(kept.trades),
             Self::InternalAbove | Self::InternalBelow => None,
+            Self::EmitterLogs
+            | Self::SourceLogs
+            | Self::Topic0Logs
+            | Self::Topic1Logs
+            | Self::Topic2Logs
+            | Self::Topic3Logs => Some(kept.logs),
+        }
+    }
+
+    /// The first owner that the chain did not have, given the totals; all are known in a list that lags behind the blocks.
+    pub(crate) fn first_new_owner(self, before: &Totals) -> u64 {
+        match self {
+            Self::SourceLogs => before.log_sources,
+            Self::Topic0Logs | Self::Topic1Logs | Self::Topic2Logs | Self::Topic3Logs => before.log_topics,
+            Self::ExchangeTrades => exchange_owner(before.addresses, PoolStyle::V2),
+            Self::InternalAbove | Self::InternalBelow => u64::MAX,
+            _ => before.addresses,
         }
     }
 

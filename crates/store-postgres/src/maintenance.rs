@@ -39,8 +39,15 @@ pub struct Findings {
 }
 
 /// A table with ids without gaps, and its total in the row of the chain.
-const NUMBERED: [(&str, &str); 4] =
-    [("transaction", "transactions"), ("transfer", "transfers"), ("trade", "trades"), ("address", "addresses")];
+const NUMBERED: [(&str, &str); 7] = [
+    ("transaction", "transactions"),
+    ("transfer", "transfers"),
+    ("trade", "trades"),
+    ("log", "logs"),
+    ("log_topic", "log_topics"),
+    ("log_source", "log_sources"),
+    ("address", "addresses"),
+];
 
 impl PostgresStore {
     /// Of the server and of the tables.

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The SQL of each migration, in order: the first one is number 1.
-const MIGRATIONS: [&str; 12] = [
+const MIGRATIONS: [&str; 13] = [
     include_str!("../migrations/0001_chain.sql"),
     include_str!("../migrations/0002_lists.sql"),
     include_str!("../migrations/0003_records.sql"),
@@ -24,6 +24,7 @@ const MIGRATIONS: [&str; 12] = [
     include_str!("../migrations/0010_record_transfer.sql"),
     include_str!("../migrations/0011_internal.sql"),
     include_str!("../migrations/0012_internal_cursor.sql"),
+    include_str!("../migrations/0013_logs.sql"),
 ];
 
 const OLDEST_SERVER: i32 = 140_000;

@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use deadpool_postgres::GenericClient;
 use domain::{
     Account, Address, AddressOverview, AddressSummary, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef,
-    Bytes, Code, FailureSource, Holder, InternalFilter, InternalPage, Page, PageRequest, Pool, Stats, Token,
-    TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer,
-    TransferFilter,
+    Bytes, Code, FailureSource, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Page, PageRequest, Pool,
+    Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
+    TransactionFilter, Transfer, TransferFilter,
 };
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
 use tokio_postgres::Row;
@@ -198,6 +198,10 @@ impl ChainReader for PostgresReader {
         page: PageRequest,
     ) -> Result<InternalPage, StoreError> {
         read_snapshot!(self, |client| read::list_internal_transactions(&client, filter, page))
+    }
+
+    async fn list_logs(&self, filter: &LogFilter, page: PageRequest) -> Result<LogPage, StoreError> {
+        read_snapshot!(self, |client| read::list_logs(&client, filter, page))
     }
 
     async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError> {

@@ -5,6 +5,7 @@ mod commit;
 mod copy;
 mod holders;
 mod internal;
+mod logs;
 mod metadata;
 mod prefetch;
 mod ranks;
@@ -13,13 +14,14 @@ mod step;
 
 use std::hash::Hash;
 
-use domain::Address;
+use domain::{Address, B256};
 use foldhash::fast::RandomState;
 use quick_cache::{
     OptionsBuilder, UnitWeighter,
     unsync::{Cache, DefaultLifecycle},
 };
 
+use self::logs::LogSource;
 pub(crate) use self::{
     codes::list_pending_codes,
     copy::runs as copy_runs,
@@ -36,6 +38,8 @@ type Lru<K, V> = Cache<K, V, UnitWeighter, RandomState>;
 /// What the writer remembers between commits. All of it follows from the database.
 pub(crate) struct WriteState {
     addresses: Lru<Address, AddressId>,
+    topics: Lru<B256, u64>,
+    log_sources: Lru<LogSource, u64>,
     tails: Lru<(List, u64), Tail>,
     /// Addresses whose code is known or pending.
     known_codes: Lru<AddressId, ()>,
@@ -53,6 +57,9 @@ impl WriteState {
     pub(crate) fn new(cache_entries: usize) -> Self {
         Self {
             addresses: lru(cache_entries),
+            topics: lru(cache_entries),
+            // Far fewer are in use: one for each event of a contract.
+            log_sources: lru(cache_entries / 4),
             tails: lru(cache_entries),
             known_codes: lru(cache_entries),
             last_refreshed: None,
@@ -62,6 +69,8 @@ impl WriteState {
     /// After a failure or a revert, everything is read again.
     pub(crate) fn clear(&mut self) {
         self.addresses.clear();
+        self.topics.clear();
+        self.log_sources.clear();
         self.tails.clear();
         self.known_codes.clear();
         self.last_refreshed = None;

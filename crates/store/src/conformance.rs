@@ -7,6 +7,7 @@ mod chain;
 mod checks;
 mod contract_data;
 mod internal;
+mod logs;
 mod model;
 mod record_transfer;
 mod user_records;

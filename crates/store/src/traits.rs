@@ -1,9 +1,9 @@
 use async_trait::async_trait;
 use domain::{
     Account, Address, AddressOverview, AddressSummary, B256, Block, BlockChanges, BlockGasPrice, BlockId, BlockNumber,
-    BlockRange, BlockRef, Bytes, Holder, InternalFilter, InternalPage, Page, PageRequest, Pool, Stats, Token,
-    TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer,
-    TransferFilter,
+    BlockRange, BlockRef, Bytes, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Page, PageRequest, Pool,
+    Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
+    TransactionFilter, Transfer, TransferFilter,
 };
 
 use crate::{ContractDataWriter, InternalWriter, StoreError};
@@ -122,6 +122,8 @@ pub trait ChainReader: Send + Sync {
         filter: &InternalFilter,
         page: PageRequest,
     ) -> Result<InternalPage, StoreError>;
+
+    async fn list_logs(&self, filter: &LogFilter, page: PageRequest) -> Result<LogPage, StoreError>;
 
     async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError>;
 

@@ -47,6 +47,7 @@ fn the_document_has_all_routes() {
         "/api/v1/internal-transactions",
         "/api/v1/keys",
         "/api/v1/keys/{id}",
+        "/api/v1/logs",
         "/api/v1/openapi.json",
         "/api/v1/query",
         "/api/v1/stats",

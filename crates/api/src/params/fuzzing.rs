@@ -40,6 +40,7 @@ pub fn query_body(body: &[u8]) {
         Selection::Transactions(filter) => (filter.address, filter.from, filter.to, None),
         Selection::TokenTransfers(filter) => (filter.address, filter.from, filter.to, filter.token),
         Selection::DexTrades(filter) => (filter.maker, None, None, None),
+        Selection::Logs(filter) => (filter.address, None, None, None),
         Selection::Blocks(_) | Selection::Tokens => (None, None, None, None),
     };
     assert_eq!([address, from, to, token], ["address", "from", "to", "tokenAddress"].map(sought));
@@ -70,6 +71,11 @@ fn canonical(query: &QueryBody) -> Value {
         ),
         Selection::DexTrades(TradeSelection { maker, dex, blocks: range }) => {
             with(blocks(range), &[("address", text(maker)), ("dex", dex.clone())])
+        }
+        Selection::Logs(filter) => {
+            let topic = |position: usize| filter.topics[position].map(|topic| format!("{topic:#x}"));
+            let topics = [("topic0", topic(0)), ("topic1", topic(1)), ("topic2", topic(2)), ("topic3", topic(3))];
+            with(with(blocks(&filter.blocks), &[("address", text(&filter.address))]), &topics)
         }
         Selection::Blocks(range) => blocks(range),
         Selection::Tokens => json!({}),

@@ -7,7 +7,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-use domain::{Address, BlockRange, Order, PageRequest, TransactionFilter, TransferFilter};
+use domain::{Address, BlockRange, LogFilter, Order, PageRequest, TransactionFilter, TransferFilter};
 pub(crate) use entity::Entity;
 use filter::Conditions;
 
@@ -39,6 +39,7 @@ pub(crate) enum Selection {
     Tokens,
     TokenTransfers(TransferFilter),
     DexTrades(TradeSelection),
+    Logs(LogFilter),
 }
 
 /// Filters of trades, with the exchange by name.
@@ -51,13 +52,14 @@ pub(crate) struct TradeSelection {
 
 impl Selection {
     fn new(entity: Entity, conditions: Conditions) -> Self {
-        let Conditions { address, from, to, token, dex, blocks } = conditions;
+        let Conditions { address, from, to, token, dex, topics, blocks } = conditions;
         match entity {
             Entity::Transactions => Self::Transactions(TransactionFilter { address, from, to, blocks }),
             Entity::Blocks => Self::Blocks(blocks),
             Entity::Tokens => Self::Tokens,
             Entity::TokenTransfers => Self::TokenTransfers(TransferFilter { address, from, to, token, blocks }),
             Entity::DexTrades => Self::DexTrades(TradeSelection { maker: address, dex, blocks }),
+            Entity::Logs => Self::Logs(LogFilter { address, topics, blocks }),
         }
     }
 
@@ -68,6 +70,7 @@ impl Selection {
             Self::Tokens => Entity::Tokens,
             Self::TokenTransfers(_) => Entity::TokenTransfers,
             Self::DexTrades(_) => Entity::DexTrades,
+            Self::Logs(_) => Entity::Logs,
         }
     }
 }

@@ -44,8 +44,17 @@ async fn get_address(
     let Some(overview) = app.chain.find_address_overview(address, RECENT_TRANSACTIONS).await? else {
         return get_unindexed(&app, address).await;
     };
-    let AddressOverview { tip, summary, transfer_count, trade_count, internal_tx_count, internal_reach, recent, token } =
-        overview;
+    let AddressOverview {
+        tip,
+        summary,
+        transfer_count,
+        trade_count,
+        internal_tx_count,
+        log_count,
+        internal_reach,
+        recent,
+        token,
+    } = overview;
     let (account, is_current) = match app.accounts.get_with_source(tip, address).await {
         Ok(SourcedAccount { account, source }) => (Some(account), source == AccountSource::Node),
         // The index has everything except the balance and the nonce.
@@ -64,7 +73,7 @@ async fn get_address(
     let token = token.map(|token| wire::Token::new(token, app.token_prefix));
     let source = find_source(&*app.verified, address, code).await?;
     let detail = wire::AddressDetail::new(&summary, account.as_ref(), code, label, recent, token)
-        .with_counts(transfer_count, trade_count)
+        .with_counts(transfer_count, trade_count, log_count)
         .with_internal(internal_tx_count, internal_reach)
         .with_source(source);
     let response = JsonResponse::new(detail, Freshness::UntilNextBlock);

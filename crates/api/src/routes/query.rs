@@ -26,6 +26,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
 /// | tokens | none |
 /// | token_transfers | address, from, to, tokenAddress, blockFrom, blockTo |
 /// | dex_trades | address, dex, blockFrom, blockTo |
+/// | logs | address, topic0, topic1, topic2, topic3, blockFrom, blockTo |
 #[utoipa::path(
     post,
     path = "/query",
@@ -47,6 +48,13 @@ pub(super) fn router() -> OpenApiRouter<App> {
                 "entity": "dex_trades",
                 "filter": { "dex": "PancakeSwap v2", "blockFrom": 20_999_000, "blockTo": 21_000_000 },
                 "orderBy": "asc"
+            }))),
+            ("logs" = (summary = "Approvals for an address", value = json!({
+                "entity": "logs",
+                "filter": {
+                    "topic0": "0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925",
+                    "topic2": "0x00000000000000000000000095222290dd7278aa3ddd389cc1e1d165cc4bafe5"
+                }
             }))),
             ("tokens" = (summary = "Tokens with the most holders", value = json!({ "entity": "tokens", "limit": 10 })))
         )
@@ -84,6 +92,10 @@ async fn select(app: &App, selection: Selection, window: PageRequest) -> Result<
         Selection::TokenTransfers(filter) => {
             let page = chain.list_transfers(&filter, window).await?;
             records(page, |transfer| QueryRecord::TokenTransfer(wire::TokenTransfer::new(transfer, prefix)))
+        }
+        Selection::Logs(filter) => {
+            let page = chain.list_logs(&filter, window).await?.page;
+            records(page, |log| QueryRecord::Log(log.into()))
         }
         Selection::DexTrades(selection) => {
             let page = list_trades(app, &selection, window).await?;

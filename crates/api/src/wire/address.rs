@@ -38,6 +38,9 @@ pub struct AddressDetail {
     /// The first block from which `internalTxCount` is complete; null without traces.
     #[schema(required = true, example = 12_000_000)]
     pub internal_transactions_from: Option<u64>,
+    /// Logs that the contract at the address emitted, as far as they are indexed: see `completeFrom` of `/logs`.
+    #[schema(example = 40)]
+    pub log_count: u64,
     /// Null if `balanceBlock` is null.
     #[schema(required = true, example = 7)]
     pub nonce: Option<u64>,
@@ -101,6 +104,7 @@ impl AddressDetail {
             trade_count: 0,
             internal_tx_count: 0,
             internal_transactions_from: None,
+            log_count: 0,
             nonce: account.map(|account| account.nonce),
             balance_block: account.map(|account| account.block),
             contract: Contract::of(summary.creation, code),
@@ -124,6 +128,7 @@ impl AddressDetail {
             trade_count: 0,
             internal_tx_count: 0,
             internal_transactions_from: None,
+            log_count: 0,
             nonce: Some(account.nonce),
             balance_block: Some(account.block),
             contract: Contract::of(None, account.code),
@@ -132,8 +137,8 @@ impl AddressDetail {
     }
 
     #[must_use]
-    pub fn with_counts(self, transfer_count: u64, trade_count: u64) -> Self {
-        Self { transfer_count, trade_count, ..self }
+    pub fn with_counts(self, transfer_count: u64, trade_count: u64, log_count: u64) -> Self {
+        Self { transfer_count, trade_count, log_count, ..self }
     }
 
     #[must_use]

@@ -2,7 +2,7 @@ use domain::{Page, PageRequest};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Block, DexTrade, Token, TokenTransfer, Transaction};
+use super::{Block, DexTrade, EventLog, Token, TokenTransfer, Transaction};
 
 /// A kind of record.
 #[derive(Debug, Clone, Copy, ToSchema)]
@@ -13,6 +13,7 @@ pub enum QueryEntity {
     Tokens,
     TokenTransfers,
     DexTrades,
+    Logs,
 }
 
 /// The result of a query.
@@ -46,6 +47,7 @@ pub enum QueryRecord {
     Token(Token),
     TokenTransfer(TokenTransfer),
     DexTrade(DexTrade),
+    Log(EventLog),
 }
 
 impl QueryResponse {

@@ -81,6 +81,7 @@ impl DenseStore {
             block,
             transactions,
             involved: Vec::new(),
+            logs: Vec::new(),
             inner_creations: None,
             transfers,
             touched_holders: Vec::new(),

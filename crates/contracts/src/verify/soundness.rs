@@ -206,6 +206,7 @@ impl World {
             block: block.clone(),
             transactions,
             involved,
+            logs: vec![],
             transfers: vec![],
             touched_holders: vec![],
             trades: vec![],

@@ -1,4 +1,5 @@
-//! `module=logs`: logs by address and topics, from the node in bounded ranges.
+//! `module=logs`: logs by address and topics, from the index. Alternatives of topics, and blocks whose logs are not indexed, are
+//! asked of the node in bounded ranges.
 
 use std::{
     collections::HashMap,
@@ -7,13 +8,13 @@ use std::{
 };
 
 use alloy_primitives::hex;
-use domain::{B256, BlockId, BlockNumber};
+use domain::{Address, B256, BlockId, BlockNumber, BlockRange, Bytes, LogPage, MAX_TOPICS, Order, PageRequest};
 use node::{FoundLog, LogFilter, NodeError};
 use serde_json::{Value, json};
 
 use super::{
     answer::{Answer, Failure},
-    params::Params,
+    params::{PageParams, Params},
     unknown_action,
 };
 use crate::{app::App, error::DialectError};
@@ -23,6 +24,9 @@ const MAX_LOGS: u32 = 1_000;
 const FIRST_RANGE: u64 = 1_000;
 const MAX_RANGE: u64 = 10_000;
 const MAX_TIME: Duration = Duration::from_secs(20);
+/// Bytes of data that the node is asked for.
+const MAX_LONG_DATA: usize = 16 << 20;
+const TOO_MUCH: &str = "Error! Query Timeout occured. Please select a smaller result dataset";
 
 pub(super) async fn dispatch(app: &Arc<App>, action: &str, params: &Params) -> Result<Answer, Failure> {
     match action {
@@ -66,10 +70,14 @@ impl Topics {
         Ok(Self { given, operators })
     }
 
-    /// The topics that every log must have, for the node.
-    fn required(&self) -> [Option<B256>; 4] {
-        if self.operators.contains(&Operator::Or) {
-            return [None; 4];
+    fn has_alternatives(&self) -> bool {
+        self.operators.contains(&Operator::Or)
+    }
+
+    /// The topics that every log must have.
+    fn required(&self) -> [Option<B256>; MAX_TOPICS] {
+        if self.has_alternatives() {
+            return [None; MAX_TOPICS];
         }
         std::array::from_fn(|wanted| {
             self.given.iter().find(|(position, _)| *position == wanted).map(|(_, topic)| *topic)
@@ -95,13 +103,108 @@ async fn list_logs(app: &Arc<App>, params: &Params) -> Result<Answer, Failure> {
     }
     let page = params.page(MAX_LOGS)?;
     let range = params.block_range("fromblock", "toblock")?;
+    let found = match find_indexed(app, address, &topics, range, &page).await? {
+        Some(found) => found,
+        None => ask_node(app, address, &topics, range, &page).await?,
+    };
+    if found.is_empty() {
+        return Err(Failure::empty("No records found"));
+    }
+    Ok(Answer::Result(rows(app, found).await?.into()))
+}
+
+/// None if the index does not have them all.
+async fn find_indexed(
+    app: &App,
+    address: Option<Address>,
+    topics: &Topics,
+    blocks: BlockRange,
+    page: &PageParams,
+) -> Result<Option<Vec<FoundLog>>, Failure> {
+    if topics.has_alternatives() {
+        return Ok(None);
+    }
+    let filter = domain::LogFilter { address, topics: topics.required(), blocks };
+    let request = PageRequest { offset: page.skip, limit: page.rows, order: Order::OldestFirst };
+    let LogPage { page, complete_from } = app.services.chain.list_logs(&filter, request).await?;
+    if complete_from.is_none_or(|from| blocks.from.unwrap_or(0) < from) {
+        return Ok(None);
+    }
+    let mut found: Vec<FoundLog> = Vec::with_capacity(page.items.len());
+    let mut long_data = LongData { started: Instant::now(), bytes: 0, block: None };
+    for log in page.items {
+        let block_hash = match found.last().filter(|last| last.block_number == log.block_number) {
+            Some(last) => last.block_hash,
+            None => {
+                let transaction = app.services.chain.find_transaction(log.tx_hash).await?;
+                transaction.ok_or(DialectError::Moved)?.block_hash
+            }
+        };
+        let (event, block_number) = (log.event, log.block_number);
+        let data = match event.data {
+            Some(data) => data,
+            None => long_data.find(app, block_number, block_hash, event.log_index).await?,
+        };
+        found.push(FoundLog {
+            block_number,
+            block_hash,
+            tx_hash: log.tx_hash,
+            tx_index: event.tx_index.into(),
+            log_index: event.log_index.into(),
+            address: event.address,
+            topics: event.topics,
+            data,
+        });
+    }
+    Ok(Some(found))
+}
+
+/// Data that is too long for the index: the node has it.
+struct LongData {
+    started: Instant,
+    /// Found so far.
+    bytes: usize,
+    /// The logs of the block that was asked for last.
+    block: Option<(B256, Vec<FoundLog>)>,
+}
+
+impl LongData {
+    async fn find(
+        &mut self,
+        app: &App,
+        number: BlockNumber,
+        block_hash: B256,
+        log_index: u32,
+    ) -> Result<Bytes, Failure> {
+        if self.started.elapsed() > MAX_TIME || self.bytes > MAX_LONG_DATA {
+            return Err(Failure::text(TOO_MUCH));
+        }
+        if self.block.as_ref().is_none_or(|(hash, _)| *hash != block_hash) {
+            let filter = LogFilter { from: number, to: number, address: None, topics: [None; MAX_TOPICS] };
+            self.block = Some((block_hash, app.services.node.logs(&filter).await?));
+        }
+        let logs = self.block.iter().flat_map(|(_, logs)| logs);
+        let is_same = |log: &&FoundLog| log.block_hash == block_hash && log.log_index == u64::from(log_index);
+        let data = logs.clone().find(is_same).ok_or(DialectError::Moved)?.data.clone();
+        self.bytes += data.len();
+        Ok(data)
+    }
+}
+
+async fn ask_node(
+    app: &App,
+    address: Option<Address>,
+    topics: &Topics,
+    range: BlockRange,
+    page: &PageParams,
+) -> Result<Vec<FoundLog>, Failure> {
     let tip = app.tip().await?.number;
     let (mut next, last) = (range.from.unwrap_or(0), range.to.unwrap_or(tip).min(tip));
     let (mut skip, mut step) = (page.skip, FIRST_RANGE);
     let (started, mut found) = (Instant::now(), Vec::new());
     while next <= last && found.len() < page.rows as usize {
         if started.elapsed() > MAX_TIME {
-            return Err(Failure::text("Error! Query Timeout occured. Please select a smaller result dataset"));
+            return Err(Failure::text(TOO_MUCH));
         }
         let to = next.saturating_add(step - 1).min(last);
         let filter = LogFilter { from: next, to, address, topics: topics.required() };
@@ -126,10 +229,7 @@ async fn list_logs(app: &Arc<App>, params: &Params) -> Result<Answer, Failure> {
             }
         }
     }
-    if found.is_empty() {
-        return Err(Failure::empty("No records found"));
-    }
-    Ok(Answer::Result(rows(app, found).await?.into()))
+    Ok(found)
 }
 
 async fn rows(app: &App, logs: Vec<FoundLog>) -> Result<Vec<Value>, Failure> {

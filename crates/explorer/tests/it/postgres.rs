@@ -74,6 +74,23 @@ pub(crate) async fn responses(explorer: &TestExplorer) -> BTreeMap<String, Strin
         get(format!("/api/v1/blocks/{number}")).await;
     }
     get("/api/v1/contracts".to_owned()).await;
+    let mut logs = Vec::new();
+    for page in 1..=4 {
+        let list = get(format!("/api/v1/logs?limit=8&page={page}")).await;
+        logs.extend(list["logs"].as_array().unwrap().clone());
+    }
+    assert!(logs.len() > 20, "{logs:?}");
+    for log in &logs {
+        let (emitter, topics) = (log["address"].as_str().unwrap(), log["topics"].as_array().unwrap());
+        get(format!("/api/v1/logs?address={emitter}&limit=4&page=2")).await;
+        let mut all = format!("/api/v1/logs?address={emitter}&blockTo={}", log["blockNumber"]);
+        for (position, topic) in topics.iter().enumerate() {
+            let condition = format!("topic{position}={}", topic.as_str().unwrap());
+            get(format!("/api/v1/logs?{condition}&limit=3&page=2")).await;
+            all.push_str(&format!("&{condition}"));
+            get(all.clone()).await;
+        }
+    }
     let mut tokens = Vec::new();
     for page in 1..=3 {
         tokens.extend(texts(&get(format!("/api/v1/tokens?limit=4&page={page}")).await, "tokens", "address"));
@@ -97,7 +114,7 @@ pub(crate) async fn responses(explorer: &TestExplorer) -> BTreeMap<String, Strin
         get(format!("/api/v1/transactions?address={address}&limit=5&page=2")).await;
     }
     let (one, other) = (&addresses[1], &addresses[addresses.len() / 2]);
-    for entity in ["transactions", "blocks", "tokens", "token_transfers", "dex_trades"] {
+    for entity in ["transactions", "blocks", "tokens", "token_transfers", "dex_trades", "logs"] {
         for filter in [
             json!({}),
             json!({ "blockFrom": 3, "blockTo": 20 }),

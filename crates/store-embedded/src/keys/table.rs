@@ -56,6 +56,12 @@ tables! {
     InternalBlock = 0x16, Dense, Other;
     /// party id -> address.
     InternalParty = 0x17, Dense, Other;
+    /// log id -> row.
+    Log = 0x18, Dense, Chain;
+    /// id of a topic -> the topic.
+    LogTopic = 0x19, Dense, Chain;
+    /// id of an emitter with a first topic -> both.
+    LogSource = 0x1a, Dense, Chain;
     /// hash prefix, number -> nothing.
     BlockByHash = 0x20, Lookup, Chain;
     /// hash prefix, transaction id -> nothing.
@@ -68,6 +74,10 @@ tables! {
     Pool = 0x24, Lookup, Chain;
     /// address -> party id.
     InternalPartyId = 0x25, Lookup, Other;
+    /// topic -> its id.
+    LogTopicId = 0x26, Lookup, Chain;
+    /// emitter, id of a first topic -> the id of both.
+    LogSourceId = 0x27, Lookup, Chain;
     /// list -> its open chunk.
     Tail = 0x30, Lists, Chain;
     /// list, chunk number -> a full chunk.

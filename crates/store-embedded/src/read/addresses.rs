@@ -67,6 +67,7 @@ impl ReadSnapshot {
             trade_count: self.list_trades(&trades, PageRequest::newest(0))?.total,
             internal_tx_count: internal.page.total,
             internal_reach: internal.reach,
+            log_count: self.address_id(&address)?.map_or(Ok(0), |id| self.count_logs(id))?,
             recent: self.list_transactions(&touching, PageRequest::newest(recent))?.items,
             token: self.find_token(address)?,
         }))

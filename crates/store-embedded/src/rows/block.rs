@@ -4,7 +4,7 @@ use store::StoreError;
 
 use crate::{
     codec::{RowReader, RowWriter},
-    keys::{AddressId, TradeId, TransferId, TxId},
+    keys::{AddressId, LogId, SourceId, TopicId, TradeId, TransferId, TxId},
 };
 
 /// Cumulative counts along the chain, at a position between two blocks.
@@ -14,6 +14,11 @@ pub(crate) struct Totals {
     pub(crate) addresses: AddressId,
     pub(crate) transfers: TransferId,
     pub(crate) trades: TradeId,
+    pub(crate) logs: LogId,
+    /// Distinct topics of logs.
+    pub(crate) log_topics: TopicId,
+    /// Emitters with a first topic.
+    pub(crate) log_sources: SourceId,
     pub(crate) tokens: u64,
     /// Blocks with transactions.
     pub(crate) filled_blocks: u64,
@@ -29,6 +34,9 @@ impl Totals {
         row.varint(self.addresses);
         row.varint(self.transfers);
         row.varint(self.trades);
+        row.varint(self.logs);
+        row.varint(self.log_topics);
+        row.varint(self.log_sources);
         row.varint(self.tokens);
         row.varint(self.filled_blocks);
         row.varint(self.untraced_blocks);
@@ -41,6 +49,9 @@ impl Totals {
             addresses: row.varint()?,
             transfers: row.varint()?,
             trades: row.varint()?,
+            logs: row.varint()?,
+            log_topics: row.varint()?,
+            log_sources: row.varint()?,
             tokens: row.varint()?,
             filled_blocks: row.varint()?,
             untraced_blocks: row.varint()?,

@@ -24,6 +24,8 @@ impl WriteState {
         if result.is_err() {
             self.tails.discard_changes();
             self.addresses.discard_changes();
+            self.topics.discard_changes();
+            self.log_sources.discard_changes();
             self.known_codes.clear();
         }
         result
@@ -85,6 +87,8 @@ impl WriteState {
         batch.commit()?;
         self.tails.mark_committed();
         self.addresses.mark_committed();
+        self.topics.mark_committed();
+        self.log_sources.mark_committed();
         Ok(())
     }
 }
@@ -146,6 +150,7 @@ impl Step<'_, '_> {
             self.add_pool(pool, block.number)?;
         }
         let mut involved = changes.involved.iter().peekable();
+        let mut logs = changes.logs.iter().peekable();
         let mut transfers = changes.transfers.iter().peekable();
         let mut trades = changes.trades.iter().peekable();
         let mut creations = changes.inner_creations.iter().flatten().peekable();
@@ -160,6 +165,9 @@ impl Step<'_, '_> {
             while let Some(creation) = creations.next_if(|creation| creation.tx_index == tx.index) {
                 let creator = Some(self.address_id(creation.creator, block.number)?);
                 self.add_creation(creation.created, CreationRow { tx: id, creator }, block.number)?;
+            }
+            while let Some(log) = logs.next_if(|log| log.tx_index == tx.index) {
+                self.add_log(id, log, block.number)?;
             }
             while let Some(transfer) = transfers.next_if(|transfer| transfer.tx_index == tx.index) {
                 self.add_transfer(id, transfer, block.number)?;

@@ -10,7 +10,7 @@ use super::{
     WriteState, codes,
     commit::sweep_where_source_changed,
     holders::{change_call_balance, mark_balance_pending, mark_drifting_balances},
-    internal, metadata,
+    internal, logs, metadata,
     overwrite::Overwrites,
     ranks::{rerank_holder, rerank_tokens},
     tokens,
@@ -102,6 +102,12 @@ impl WriteState {
                 ListKind::Mined => number + 1,
                 ListKind::Transfers | ListKind::TokenTransfers => kept.transfers,
                 ListKind::MakerTrades | ListKind::PoolTrades | ListKind::V2Trades | ListKind::V3Trades => kept.trades,
+                ListKind::EmitterLogs
+                | ListKind::SourceLogs
+                | ListKind::Topic0Logs
+                | ListKind::Topic1Logs
+                | ListKind::Topic2Logs
+                | ListKind::Topic3Logs => kept.logs,
                 // Reverted by their rows.
                 ListKind::InternalAbove | ListKind::InternalBelow => continue,
             };
@@ -112,6 +118,7 @@ impl WriteState {
         drop_transactions(&view, &mut batch, &kept, &tip.totals)?;
         drop_rows(&mut batch, Table::Transfer, kept.transfers..tip.totals.transfers);
         drop_rows(&mut batch, Table::Trade, kept.trades..tip.totals.trades);
+        logs::revert(&view, &mut batch, &kept, &tip.totals)?;
         drop_addresses(&view, &mut batch, &kept, &tip.totals)?;
 
         let block = BlockRef { number, hash: block.hash };
@@ -120,6 +127,8 @@ impl WriteState {
         batch.commit()?;
         self.tails.mark_committed();
         self.addresses.drop_from(kept.addresses);
+        self.topics.drop_from(kept.log_topics);
+        self.log_sources.drop_from(kept.log_sources);
         self.known_codes.clear();
         self.last_refreshed = None;
         Ok(())

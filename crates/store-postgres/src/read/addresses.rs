@@ -72,7 +72,7 @@ pub(crate) async fn find_address_overview(
     let touching = TransactionFilter::touching(address);
     let recent = list_transactions(client, &touching, PageRequest::newest(recent)).await?.items;
     let token = find_token(client, address).await?;
-    let (transfer_count, trade_count) = count_activity(client, address).await?;
+    let [transfer_count, trade_count, log_count] = count_activity(client, address).await?;
     let internal = InternalFilter::touching(address);
     let internal = list_internal_transactions(client, &internal, PageRequest::newest(0)).await?;
     Ok(Some(AddressOverview {
@@ -82,21 +82,26 @@ pub(crate) async fn find_address_overview(
         trade_count,
         internal_tx_count: internal.page.total,
         internal_reach: internal.reach,
+        log_count,
         recent,
         token,
     }))
 }
 
-/// How many transfers and trades an address has ([`domain::TradeFilter::of`]).
-async fn count_activity(client: &impl GenericClient, address: Address) -> Result<(u64, u64), StoreError> {
-    let sql = "select coalesce(x.total, 0), coalesce(case when p.id is null then m.total else t.total end, 0)
+/// How many transfers, trades and logs an address has ([`domain::TradeFilter::of`]).
+async fn count_activity(client: &impl GenericClient, address: Address) -> Result<[u64; 3], StoreError> {
+    let sql = "select coalesce(x.total, 0), coalesce(case when p.id is null then m.total else t.total end, 0),
+            coalesce(l.total, 0)
         from address a
         left join pool p on p.id = a.id
         left join lateral address_transfer_end(a.id) x on true
         left join lateral maker_trade_end(a.id) m on true
         left join lateral pool_trade_end(a.id) t on true
+        left join lateral emitter_log_end(a.id) l on true
         where a.address = $1";
-    find(client, sql, &[&address.as_slice()]).await?.map_or(Ok((0, 0)), |row| Ok((row.u64(0)?, row.u64(1)?)))
+    find(client, sql, &[&address.as_slice()])
+        .await?
+        .map_or(Ok([0; 3]), |row| Ok([row.u64(0)?, row.u64(1)?, row.u64(2)?]))
 }
 
 pub(crate) async fn find_code_hash(client: &impl GenericClient, address: Address) -> Result<Option<B256>, StoreError> {

@@ -35,6 +35,7 @@ pub(super) enum Numbering {
     Transactions,
     Transfers,
     Trades,
+    Logs,
 }
 
 impl Numbering {
@@ -44,6 +45,7 @@ impl Numbering {
             Self::Transactions => "transaction",
             Self::Transfers => "transfer",
             Self::Trades => "trade",
+            Self::Logs => "log",
         }
     }
 }

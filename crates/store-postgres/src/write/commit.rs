@@ -14,7 +14,7 @@ use super::{
     step::{Moved, Step},
 };
 use crate::{
-    chain::Chain,
+    chain::{Chain, Totals},
     database::{execute, query},
     lists::{AddressId, Appended, List, Tail},
     ranks::RankMoves,
@@ -44,10 +44,13 @@ impl WriteState {
         copy::addresses(tx, &rows.addresses).await?;
         copy::blocks(tx, &rows.blocks).await?;
         copy::transactions(tx, &rows.transactions).await?;
+        copy::log_topics(tx, &rows.log_topics).await?;
+        copy::log_sources(tx, &rows.log_sources).await?;
+        copy::logs(tx, &rows.logs).await?;
         copy::transfers(tx, &rows.transfers).await?;
         copy::trades(tx, &rows.trades).await?;
         copy::pools(tx, &rows.pools).await?;
-        self.append(tx, &appended, chain.totals.addresses).await?;
+        self.append(tx, &appended, &chain.totals).await?;
         add_creations(tx, &rows.creations).await?;
         codes::mark_pending(tx, &codes).await?;
 
@@ -105,24 +108,27 @@ impl WriteState {
         for (address, id) in new_addresses {
             self.addresses.insert(address, id);
         }
+        for (id, topic) in rows.log_topics {
+            self.topics.insert(topic, id);
+        }
+        for (id, source) in rows.log_sources {
+            self.log_sources.insert(source, id);
+        }
         Ok(())
     }
 
-    /// Appends entries to lists. Owners from `new_from` on are new.
+    /// Appends entries to lists. `before_all` are the totals before them.
     pub(super) async fn append(
         &mut self,
         tx: &Transaction<'_>,
         appended: &Appended,
-        new_from: AddressId,
+        before_all: &Totals,
     ) -> Result<(), StoreError> {
         for list in List::ALL {
-            let is_known = |owner: &u64| {
-                let address = if list == List::ExchangeTrades { owner >> 1 } else { *owner };
-                address < new_from
-            };
+            let first_new = list.first_new_owner(before_all);
             let mut before: BTreeMap<u64, Tail> = BTreeMap::new();
             let mut missing = Vec::new();
-            for owner in appended.owners(list).filter(is_known) {
+            for owner in appended.owners(list).filter(|owner| *owner < first_new) {
                 match self.tails.get(&(list, owner)) {
                     Some(tail) => {
                         before.insert(owner, *tail);

@@ -5,13 +5,14 @@ use std::pin::pin;
 use bytes::{BufMut, Bytes, BytesMut};
 use deadpool_postgres::Transaction;
 use domain::{
-    Address, Balance, Block, BlockNumber, InternalEvent, PoolStyle, TradeDirection, TradeEvent, TransferEvent,
+    Address, B256, Balance, Block, BlockNumber, InternalEvent, LogEvent, PoolStyle, TradeDirection, TradeEvent,
+    TransferEvent,
 };
 use futures::SinkExt;
 use store::{BoxError, StoreError};
 use tokio_postgres::types::{IsNull, ToSql, Type};
 
-use super::prefetch::style_number;
+use super::{logs::LogSource, prefetch::style_number};
 use crate::{
     chain::Totals,
     error::store_error,
@@ -54,6 +55,16 @@ pub(super) struct TransferCopy {
     pub(super) to: AddressId,
     pub(super) event: TransferEvent,
     pub(super) shortfall: Option<Balance>,
+}
+
+#[derive(Debug)]
+pub(super) struct LogCopy {
+    pub(super) id: u64,
+    pub(super) tx: u64,
+    pub(super) source: u64,
+    /// After the first one.
+    pub(super) later_topics: [Option<u64>; 3],
+    pub(super) event: LogEvent,
 }
 
 #[derive(Debug)]
@@ -172,6 +183,9 @@ pub(super) async fn blocks(tx: &Transaction<'_>, rows: &[BlockCopy]) -> Result<(
         Type::INT8,
         Type::INT8,
         Type::NUMERIC,
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
     ];
     copy(tx, "block", &types, rows, |BlockCopy { block, miner, before }, out| {
         out.row(&[
@@ -193,6 +207,9 @@ pub(super) async fn blocks(tx: &Transaction<'_>, rows: &[BlockCopy]) -> Result<(
             &int8(before.filled_blocks),
             &int8(before.untraced_blocks),
             &Numeric::from(before.gas_prices),
+            &int8(before.logs),
+            &int8(before.log_topics),
+            &int8(before.log_sources),
         ])
     })
     .await
@@ -259,6 +276,40 @@ pub(super) async fn transfers(tx: &Transaction<'_>, rows: &[TransferCopy]) -> Re
             &Numeric::from(row.event.value),
             &row.event.token_id.map(Numeric::from),
             &row.shortfall.map(Numeric),
+        ])
+    })
+    .await
+}
+
+pub(super) async fn log_topics(tx: &Transaction<'_>, rows: &[(u64, B256)]) -> Result<(), StoreError> {
+    copy(tx, "log_topic", &[Type::INT8, Type::BYTEA], rows, |(id, topic), out| {
+        out.row(&[&int8(*id), &topic.as_slice()])
+    })
+    .await
+}
+
+pub(super) async fn log_sources(tx: &Transaction<'_>, rows: &[(u64, LogSource)]) -> Result<(), StoreError> {
+    copy(tx, "log_source", &[Type::INT8, Type::INT8, Type::INT8], rows, |(id, source), out| {
+        out.row(&[&int8(*id), &int8(source.emitter), &source.topic_column()])
+    })
+    .await
+}
+
+pub(super) async fn logs(tx: &Transaction<'_>, rows: &[LogCopy]) -> Result<(), StoreError> {
+    let types =
+        [Type::INT8, Type::INT8, Type::INT4, Type::INT8, Type::INT8, Type::INT8, Type::INT8, Type::BYTEA, Type::INT4];
+    copy(tx, "log", &types, rows, |row, out| {
+        let [topic1, topic2, topic3] = row.later_topics.map(|topic| topic.map(int8));
+        out.row(&[
+            &int8(row.id),
+            &int8(row.tx),
+            &row.event.log_index.cast_signed(),
+            &int8(row.source),
+            &topic1,
+            &topic2,
+            &topic3,
+            &row.event.data.as_ref().map(|data| data.as_ref()),
+            &row.event.data_size.cast_signed(),
         ])
     })
     .await

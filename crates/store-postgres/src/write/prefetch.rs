@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use deadpool_postgres::GenericClient;
-use domain::{Address, Balance, BlockChanges, PoolStyle};
+use domain::{Address, B256, Balance, BlockChanges, PoolStyle};
 use foldhash::fast::RandomState;
 use store::{StoreError, fetch_policy::KnownCode};
 
-use super::WriteState;
+use super::{WriteState, logs::LogSource};
 use crate::{
     database::query,
     lists::AddressId,
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Keys come from the chain, so anyone can choose them: the random seed is enough against chosen collisions.
-type FastMap<K, V> = HashMap<K, V, RandomState>;
+pub(super) type FastMap<K, V> = HashMap<K, V, RandomState>;
 
 /// A token and one of its holders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,6 +35,8 @@ pub(super) struct KnownPool {
 #[derive(Debug, Default)]
 pub(super) struct Prefetched {
     pub(super) addresses: FastMap<Address, AddressId>,
+    pub(super) topics: FastMap<B256, u64>,
+    pub(super) log_sources: FastMap<LogSource, u64>,
     pub(super) pools: FastMap<AddressId, KnownPool>,
     pub(super) tokens: BTreeMap<AddressId, TokenRow>,
     pub(super) balances: FastMap<Pair, Balance>,
@@ -77,6 +79,7 @@ impl Prefetched {
         read.tokens = tokens::load(client, moved).await?;
         read.balances = balances(client, &pairs).await?;
         read.codes = known_codes(client, &run).await?;
+        read.read_logs(client, state, blocks).await?;
         Ok(read)
     }
 }
@@ -92,6 +95,7 @@ async fn addresses(
         all.insert(changes.block.miner);
         all.extend(changes.transactions.iter().flat_map(|tx| [Some(tx.from), tx.to, tx.created]).flatten());
         all.extend(changes.involved.iter().map(|involvement| involvement.address));
+        all.extend(changes.logs.iter().map(|log| log.address));
         all.extend(changes.transfers.iter().flat_map(|event| [event.token, event.from, event.to]));
         all.extend(changes.touched_holders.iter().flat_map(|touched| [touched.token, touched.holder]));
         all.extend(changes.pools.iter().flat_map(|pool| [pool.address, pool.factory, pool.token0, pool.token1]));

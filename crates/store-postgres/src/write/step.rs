@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::{Address, Balance, Block, BlockChanges, BlockNumber, Pool, TradeEvent, TransferEvent, U256};
+use domain::{Address, B256, Balance, Block, BlockChanges, BlockNumber, Pool, TradeEvent, TransferEvent, U256};
 use store::{
     StoreError, Undo,
     fetch_policy::{self, CodeEvent, KnownCode},
@@ -10,7 +10,8 @@ use store::{
 
 use super::{
     WriteState,
-    copy::{AddressCopy, BlockCopy, PoolCopy, TradeCopy, TransactionCopy, TransferCopy},
+    copy::{AddressCopy, BlockCopy, LogCopy, PoolCopy, TradeCopy, TransactionCopy, TransferCopy},
+    logs::LogSource,
     prefetch::{KnownPool, Pair, Prefetched},
 };
 use crate::{
@@ -41,6 +42,9 @@ pub(super) struct Rows {
     pub(super) addresses: Vec<AddressCopy>,
     pub(super) blocks: Vec<BlockCopy>,
     pub(super) transactions: Vec<TransactionCopy>,
+    pub(super) logs: Vec<LogCopy>,
+    pub(super) log_topics: Vec<(u64, B256)>,
+    pub(super) log_sources: Vec<(u64, LogSource)>,
     pub(super) transfers: Vec<TransferCopy>,
     pub(super) trades: Vec<TradeCopy>,
     pub(super) pools: Vec<PoolCopy>,
@@ -99,6 +103,7 @@ impl<'a> Step<'a> {
             self.add_pool(pool, block.number);
         }
         let mut involved = changes.involved.iter().peekable();
+        let mut logs = changes.logs.iter().peekable();
         let mut transfers = changes.transfers.iter().peekable();
         let mut trades = changes.trades.iter().peekable();
         let mut creations = changes.inner_creations.iter().flatten().peekable();
@@ -113,6 +118,9 @@ impl<'a> Step<'a> {
             while let Some(creation) = creations.next_if(|creation| creation.tx_index == tx.index) {
                 let creator = self.address_id(creation.creator, block.number);
                 self.add_creation(creation.created, id, Some(creator), block.number);
+            }
+            while let Some(log) = logs.next_if(|log| log.tx_index == tx.index) {
+                self.add_log(id, log, block.number);
             }
             while let Some(transfer) = transfers.next_if(|transfer| transfer.tx_index == tx.index) {
                 self.add_transfer(id, transfer, block.number);
@@ -293,12 +301,18 @@ impl<'a> Step<'a> {
         }
     }
 
-    fn append(&mut self, list: List, owner: u64, id: u64, role: Role) {
+    pub(super) fn append(&mut self, list: List, owner: u64, id: u64, role: Role) {
         let floor = match list {
             List::Transactions | List::Involved => self.run_floor.transactions,
             List::Mined => self.run_floor_block,
             List::Transfers | List::TokenTransfers => self.run_floor.transfers,
             List::MakerTrades | List::PoolTrades | List::ExchangeTrades => self.run_floor.trades,
+            List::EmitterLogs
+            | List::SourceLogs
+            | List::Topic0Logs
+            | List::Topic1Logs
+            | List::Topic2Logs
+            | List::Topic3Logs => self.run_floor.logs,
             // Appended by traces only.
             List::InternalAbove | List::InternalBelow => 0,
         };
@@ -306,7 +320,7 @@ impl<'a> Step<'a> {
     }
 
     /// The id of an address; a new one gets the next id.
-    fn address_id(&mut self, address: Address, block: BlockNumber) -> AddressId {
+    pub(super) fn address_id(&mut self, address: Address, block: BlockNumber) -> AddressId {
         if let Some(id) = self.known.addresses.get(&address) {
             return *id;
         }

@@ -1,8 +1,10 @@
 use domain::{
-    Address, B256, Block, BlockChanges, InnerCreation, InternalBlock, InternalEvent, InternalKind, Involvement, Pool,
-    PoolStyle, TokenKind, TouchedHolder, TradeDirection, TradeEvent, Transaction, TransferEvent, U256,
+    Address, B256, Block, BlockChanges, InnerCreation, InternalBlock, InternalEvent, InternalKind, Involvement,
+    LogEvent, Pool, PoolStyle, TokenKind, TouchedHolder, TradeDirection, TradeEvent, Transaction, TransferEvent, U256,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
+
+use super::logs::RandomLogs;
 
 /// Generates random blocks with the traits that are hard for an index: a few very busy addresses, many quiet ones,
 /// transfers to self, creations, empty blocks, equal timestamps, tokens whose events do not add up.
@@ -12,6 +14,7 @@ pub struct RandomChain {
     addresses: Vec<Address>,
     tokens: Vec<(Address, TokenKind)>,
     pools: Vec<Pool>,
+    logs: RandomLogs,
 }
 
 impl RandomChain {
@@ -32,7 +35,7 @@ impl RandomChain {
             token1: Address::new(rng.random()),
         });
         let pools = pools.collect();
-        Self { rng, addresses, tokens, pools }
+        Self { rng, addresses, tokens, pools, logs: RandomLogs::new(seed) }
     }
 
     /// Every token that may have transfers.
@@ -98,7 +101,8 @@ impl RandomChain {
         }
         let touches = if count == 0 { 0 } else { self.rng.random_range(0..3) };
         let touched_holders = (0..touches).map(|_| self.touched_holder()).collect();
-        BlockChanges { block, transactions, involved, transfers, touched_holders, trades, pools, inner_creations }
+        let logs = self.logs_of(&transactions, &involved);
+        BlockChanges { block, transactions, involved, logs, transfers, touched_holders, trades, pools, inner_creations }
     }
 
     fn transaction(&mut self, block: &Block, index: u32) -> Transaction {
@@ -164,6 +168,17 @@ impl RandomChain {
             gas_used: self.rng.random(),
             error,
         }
+    }
+
+    fn logs_of(&mut self, transactions: &[Transaction], involved: &[Involvement]) -> Vec<LogEvent> {
+        let mut logs = Vec::new();
+        for tx in transactions.iter().filter(|tx| tx.succeeded) {
+            // Only contracts that are part of a transaction emit logs in it.
+            let others = involved.iter().filter(|involvement| involvement.tx_index == tx.index);
+            let emitters: Vec<Address> = tx.to.into_iter().chain(others.map(|other| other.address)).collect();
+            self.logs.append(&mut logs, tx.index, &emitters);
+        }
+        logs
     }
 
     /// Mostly of a new contract, at times at a known address, which may have had a contract before.

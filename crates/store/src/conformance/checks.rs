@@ -1,11 +1,11 @@
 use domain::{
     Account, Address, B256, BlockId, BlockRange, BlockRef, Bytes, Code, Exchange, FailureSource, Holder,
-    InternalFilter, Order, Page, PageRequest, PoolStyle, Stats, Token, TradeFilter, TransactionFailure,
+    InternalFilter, LogFilter, Order, Page, PageRequest, PoolStyle, Stats, Token, TradeFilter, TransactionFailure,
     TransactionFilter, TransferFilter, U256,
 };
 use rand::{Rng, rngs::StdRng};
 
-use super::{Model, RandomChain, Subject, internal};
+use super::{Model, RandomChain, Subject, internal, logs};
 use crate::{StateVersion, StoreError, Undo};
 
 pub(super) const ORDERS: [Order; 2] = [Order::NewestFirst, Order::OldestFirst];
@@ -26,6 +26,7 @@ pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, r
     transfers(subject, model, chain, rng).await;
     trades(subject, model, chain, rng).await;
     internal::internal_transactions(subject, model, chain, rng).await;
+    logs::logs(subject, model, chain, rng).await;
 }
 
 /// Pages through the whole list in both directions, and looks up each token.
@@ -308,6 +309,8 @@ async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {
         assert_eq!((overview.transfer_count, overview.trade_count), (transfers.total, trades.total));
         let internal = model.list_internal_transactions(&InternalFilter::touching(*address), PageRequest::newest(1));
         assert_eq!((overview.internal_tx_count, overview.internal_reach), (internal.page.total, internal.reach));
+        let logs = model.list_logs(&LogFilter::of(*address), PageRequest::newest(1));
+        assert_eq!(overview.log_count, logs.page.total);
         assert_eq!(
             (Some(overview.tip), overview.token),
             (model.tip(), subject.reader.find_token(*address).await.expect("token"))

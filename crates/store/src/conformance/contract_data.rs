@@ -87,6 +87,7 @@ impl Chain {
             block,
             transactions: vec![tx],
             involved: Vec::new(),
+            logs: Vec::new(),
             transfers: (0..).zip(transfers).map(event).collect(),
             touched_holders: Vec::new(),
             trades: Vec::new(),

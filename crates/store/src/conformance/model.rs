@@ -1,4 +1,5 @@
 mod internal;
+mod logs;
 mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};

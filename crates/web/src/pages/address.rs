@@ -5,8 +5,8 @@ use axum::{
     response::Response,
 };
 use domain::{
-    Account, Address, Code, Creation, InternalFilter, InternalPage, Page, TradeFilter, TransactionFilter,
-    TransferFilter, U256,
+    Account, Address, Code, Creation, InternalFilter, InternalPage, LogFilter, LogPage, Page, TradeFilter,
+    TransactionFilter, TransferFilter, U256,
 };
 use serde::Deserialize;
 
@@ -16,8 +16,8 @@ use crate::{
     frame::{Frame, Section, page},
     state::WebState,
     view::{
-        AddressLink, Amount, BlockLink, FieldValue, InternalRow, Moment, Pager, Paging, ReachView, TokenLink, TradeRow,
-        TransactionLink, TransactionRow, TransferRow, grouped, sanitize_name, short,
+        AddressLink, Amount, BlockLink, FieldValue, InternalRow, ListedLog, Moment, Pager, Paging, ReachView,
+        TokenLink, TradeRow, TransactionLink, TransactionRow, TransferRow, grouped, sanitize_name, short,
     },
 };
 
@@ -44,6 +44,7 @@ struct AddressPage {
     transfer_count: String,
     trade_count: String,
     internal_count: String,
+    log_count: String,
     token: Option<TokenLink>,
     creator: Option<AddressLink>,
     creation: Option<TransactionLink>,
@@ -71,6 +72,8 @@ enum Tab {
     Holdings(Vec<HoldingRow>),
     Trades(Vec<TradeRow>),
     Internal(Vec<InternalRow>, Option<ReachView>),
+    /// With the first block from which they are complete.
+    Logs(Vec<ListedLog>, Option<BlockLink>),
     Contract(Box<ContractView>),
 }
 
@@ -82,6 +85,7 @@ impl Tab {
             Self::Holdings(_) => "tokens",
             Self::Trades(_) => "trades",
             Self::Internal(..) => "internal",
+            Self::Logs(..) => "logs",
             Self::Contract(_) => "contract",
         };
         own_name == name
@@ -112,6 +116,7 @@ pub(super) async fn show(
     };
     let (transfer_count, trade_count) =
         overview.as_ref().map(|overview| (overview.transfer_count, overview.trade_count)).unwrap_or_default();
+    let log_count = overview.as_ref().map_or(0, |overview| overview.log_count);
     let internal_count = overview.as_ref().map_or(0, |overview| overview.internal_tx_count);
     let (summary, token) = overview.map(|overview| (overview.summary, overview.token)).unzip();
     let (creation, token) = (summary.as_ref().and_then(|summary| summary.creation), token.flatten());
@@ -144,6 +149,7 @@ pub(super) async fn show(
         transfer_count: grouped(transfer_count),
         trade_count: grouped(trade_count),
         internal_count: grouped(internal_count),
+        log_count: grouped(log_count),
         token: token.map(|token| TokenLink::new(address, &token.metadata.symbol, &token.metadata.name)),
         creator: creation.map(|creation| app.names.address(creation.creator)),
         creation: creation.map(|creation| TransactionLink::new(creation.tx_hash)),
@@ -205,6 +211,14 @@ impl WebState {
                 let InternalPage { page, reach } = self.chain.list_internal_transactions(&filter, request).await?;
                 let rows = page.items.iter().map(|found| InternalRow::new(found, names)).collect();
                 (Tab::Internal(rows, reach.map(ReachView::from)), pager(page.total))
+            }
+            "logs" => {
+                let LogPage { page, complete_from } = self.chain.list_logs(&LogFilter::of(address), request).await?;
+                let interfaces = if page.items.is_empty() { Vec::new() } else { self.interfaces_of(address).await? };
+                let rows = page.items.iter().map(|log| ListedLog::new(log, &interfaces, names)).collect();
+                // Nothing to say about an index that has all logs of its blocks.
+                let complete_from = complete_from.filter(|from| *from > 0).map(BlockLink::new);
+                (Tab::Logs(rows, complete_from), pager(page.total))
             }
             "tokens" => {
                 let Page { items, total } = self.chain.list_address_tokens(address, request).await?;

@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use contracts::{decode::Decoded, revert_reason, standards};
-use domain::{Address, FailureSource, InternalFilter, Log, Order, Page, PageRequest, Transaction, TransactionDetail};
+use domain::{Address, FailureSource, InternalFilter, Order, Page, PageRequest, Transaction, TransactionDetail};
 use futures::future::try_join_all;
 use summary::{Part, SummaryInput};
 
@@ -23,8 +23,8 @@ use crate::{
     names::Names,
     state::WebState,
     view::{
-        AddressLink, Amount, BlockLink, DecodedView, FieldValue, InternalRow, Moment, TradeRow, TransferRow, fee,
-        grouped, sanitize_name, sanitize_text, short,
+        AddressLink, Amount, BlockLink, DecodedView, FieldValue, InternalRow, LogRow, Moment, TradeRow, TransferRow,
+        fee, grouped, sanitize_name, sanitize_text, short,
     },
 };
 
@@ -88,14 +88,6 @@ struct Detail {
     is_cut: bool,
     logs: Vec<LogRow>,
     more_logs: usize,
-}
-
-struct LogRow {
-    index: u32,
-    address: AddressLink,
-    event: Option<DecodedView>,
-    topics: Vec<String>,
-    data: String,
 }
 
 pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
@@ -253,13 +245,6 @@ impl TransactionInterfaces {
         let guess = || Some((standards().guess_call(input)?, true));
         verified.map(|call| (call, false)).or_else(guess)
     }
-
-    /// The decoded log, and whether it is a guess.
-    fn log(&self, log: &Log) -> Option<(Decoded, bool)> {
-        let verified = self.of(log.address).iter().find_map(|interface| interface.log(&log.topics, &log.data));
-        let guess = || Some((standards().log(&log.topics, &log.data)?, true));
-        verified.map(|event| (event, false)).or_else(guess)
-    }
 }
 
 impl Detail {
@@ -271,6 +256,7 @@ impl Detail {
         names: &Names,
     ) -> Self {
         let shown = detail.input.get(..SHOWN_INPUT).unwrap_or(&detail.input);
+        let logs = detail.logs.iter().take(SHOWN_LOGS);
         Self {
             gas_limit: grouped(detail.gas_limit),
             filled: tx.gas_used.saturating_mul(100).checked_div(detail.gas_limit).unwrap_or_default(),
@@ -279,7 +265,7 @@ impl Detail {
             input: hex::encode_prefixed(shown),
             input_bytes: detail.input.len(),
             is_cut: shown.len() < detail.input.len(),
-            logs: detail.logs.iter().take(SHOWN_LOGS).map(|log| LogRow::new(log, interfaces, names)).collect(),
+            logs: logs.map(|log| LogRow::new(log, interfaces.of(log.address), names)).collect(),
             more_logs: detail.logs.len().saturating_sub(SHOWN_LOGS),
         }
     }
@@ -296,17 +282,4 @@ pub(super) fn type_name(form: u64) -> String {
         _ => return format!("type {form}"),
     };
     format!("type {form} ({name})")
-}
-
-impl LogRow {
-    fn new(log: &Log, interfaces: &TransactionInterfaces, names: &Names) -> Self {
-        let data = log.data.get(..SHOWN_INPUT).unwrap_or(&log.data);
-        Self {
-            index: log.log_index,
-            address: names.address(log.address),
-            event: interfaces.log(log).map(|(event, is_guess)| DecodedView::new(&event, is_guess, names)),
-            topics: log.topics.iter().map(|topic| format!("{topic:#x}")).collect(),
-            data: hex::encode_prefixed(data),
-        }
-    }
 }

@@ -1,4 +1,6 @@
-use super::filter_key::FilterKey::{self, Address, BlockFrom, BlockNumber, BlockTo, Dex, From, To, TokenAddress};
+use super::filter_key::FilterKey::{
+    self, Address, BlockFrom, BlockNumber, BlockTo, Dex, From, To, TokenAddress, Topic0, Topic1, Topic2, Topic3,
+};
 
 /// A kind of record that can be queried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,11 +10,12 @@ pub(crate) enum Entity {
     Tokens,
     TokenTransfers,
     DexTrades,
+    Logs,
 }
 
 impl Entity {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Transactions, Self::Blocks, Self::Tokens, Self::TokenTransfers, Self::DexTrades];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Transactions, Self::Blocks, Self::Tokens, Self::TokenTransfers, Self::DexTrades, Self::Logs];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -21,6 +24,7 @@ impl Entity {
             Self::Tokens => "tokens",
             Self::TokenTransfers => "token_transfers",
             Self::DexTrades => "dex_trades",
+            Self::Logs => "logs",
         }
     }
 
@@ -31,6 +35,7 @@ impl Entity {
             Self::Tokens => &[],
             Self::TokenTransfers => &[Address, From, To, TokenAddress, BlockFrom, BlockTo],
             Self::DexTrades => &[Address, Dex, BlockFrom, BlockTo],
+            Self::Logs => &[Address, Topic0, Topic1, Topic2, Topic3, BlockFrom, BlockTo],
         }
     }
 

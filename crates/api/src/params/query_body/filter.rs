@@ -1,4 +1,4 @@
-use domain::{Address, BlockNumber, BlockRange};
+use domain::{Address, B256, BlockNumber, BlockRange, MAX_TOPICS};
 
 use super::{entity::Entity, filter_key::FilterKey};
 use crate::params::{
@@ -16,6 +16,8 @@ pub(super) struct Conditions {
     pub(super) to: Option<Address>,
     pub(super) token: Option<Address>,
     pub(super) dex: Option<String>,
+    /// By position.
+    pub(super) topics: [Option<B256>; MAX_TOPICS],
     /// Empty if its end is below its start.
     pub(super) blocks: BlockRange,
 }
@@ -26,12 +28,17 @@ impl Conditions {
         check_offered(filter, entity)?;
         let address = |key| find(filter, key, parse_address, "must be 0x and 40 hexadecimal digits");
         let number = |key| find(filter, key, parse_number, "must be a whole number of at least 0");
+        let mut topics = [None; MAX_TOPICS];
+        for (topic, key) in topics.iter_mut().zip(FilterKey::TOPICS) {
+            *topic = find(filter, key, parse_topic, "must be 0x and 64 hexadecimal digits")?;
+        }
         Ok(Self {
             address: address(FilterKey::Address)?,
             from: address(FilterKey::From)?,
             to: address(FilterKey::To)?,
             token: address(FilterKey::TokenAddress)?,
             dex: find(filter, FilterKey::Dex, parse_name, "must be the name of an exchange")?,
+            topics,
             blocks: intersect(
                 number(FilterKey::BlockNumber)?,
                 number(FilterKey::BlockFrom)?,
@@ -66,6 +73,10 @@ fn find<T>(
 
 fn parse_address(value: JsonValue<'_>) -> Option<Address> {
     parse_bytes(&value.text()?).map(Address::new)
+}
+
+fn parse_topic(value: JsonValue<'_>) -> Option<B256> {
+    parse_bytes(&value.text()?).map(B256::new)
 }
 
 /// A number, or its digits in a string, for clients that represent large numbers as strings.

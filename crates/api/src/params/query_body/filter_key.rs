@@ -9,10 +9,14 @@ pub(super) enum FilterKey {
     BlockTo,
     TokenAddress,
     Dex,
+    Topic0,
+    Topic1,
+    Topic2,
+    Topic3,
 }
 
 impl FilterKey {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::Address,
         Self::From,
         Self::To,
@@ -21,7 +25,14 @@ impl FilterKey {
         Self::BlockTo,
         Self::TokenAddress,
         Self::Dex,
+        Self::Topic0,
+        Self::Topic1,
+        Self::Topic2,
+        Self::Topic3,
     ];
+
+    /// Topics by position.
+    pub(super) const TOPICS: [Self; domain::MAX_TOPICS] = [Self::Topic0, Self::Topic1, Self::Topic2, Self::Topic3];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -33,6 +44,10 @@ impl FilterKey {
             Self::BlockTo => "blockTo",
             Self::TokenAddress => "tokenAddress",
             Self::Dex => "dex",
+            Self::Topic0 => "topic0",
+            Self::Topic1 => "topic1",
+            Self::Topic2 => "topic2",
+            Self::Topic3 => "topic3",
         }
     }
 }

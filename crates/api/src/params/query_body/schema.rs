@@ -14,6 +14,7 @@ use utoipa::{
 use super::{DEFAULT_LIMIT, Entity, QueryBody, filter_key::FilterKey};
 
 const ADDRESS: &str = "^0x[0-9a-fA-F]{40}$";
+const TOPIC: &str = "^0x[0-9a-fA-F]{64}$";
 const DIGITS: &str = "^[0-9]+$";
 /// Not only spaces.
 const NAME: &str = "[^ ]";
@@ -46,6 +47,7 @@ fn schema_name(entity: Entity) -> String {
         Entity::Tokens => "TokensQuery",
         Entity::TokenTransfers => "TokenTransfersQuery",
         Entity::DexTrades => "DexTradesQuery",
+        Entity::Logs => "LogsQuery",
     };
     name.to_owned()
 }
@@ -76,6 +78,7 @@ fn body_of(entity: Entity) -> RefOr<Schema> {
             Entity::Tokens => "Tokens, ordered by number of holders",
             Entity::TokenTransfers => "Token transfers",
             Entity::DexTrades => "Trades on exchanges",
+            Entity::Logs => "Logs of contracts",
         }))
         .property("entity", name)
         .required("entity")
@@ -110,9 +113,14 @@ fn value_of(key: FilterKey, entity: Entity) -> ObjectBuilder {
             .description(Some(description))
             .examples([example])
     };
+    let topic = |description: &str, example: &str| {
+        or_null(Type::String).pattern(Some(TOPIC)).description(Some(description)).examples([example])
+    };
+    const EXAMPLE_TOPIC: &str = "0x00000000000000000000000095222290dd7278aa3ddd389cc1e1d165cc4bafe5";
     const EXAMPLE_ADDRESS: &str = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5";
     match key {
         FilterKey::Address if entity == Entity::DexTrades => address("The maker", EXAMPLE_ADDRESS),
+        FilterKey::Address if entity == Entity::Logs => address("The contract that emitted them", EXAMPLE_ADDRESS),
         FilterKey::Address => address("Sender or receiver", EXAMPLE_ADDRESS),
         FilterKey::From => address("The sender", EXAMPLE_ADDRESS),
         FilterKey::To => address("The receiver", EXAMPLE_ADDRESS),
@@ -122,6 +130,13 @@ fn value_of(key: FilterKey, entity: Entity) -> ObjectBuilder {
         }
         FilterKey::BlockFrom => block("The first block, as a number or a string of digits", 20_999_000),
         FilterKey::BlockTo => block("The last block, as a number or a string of digits", 21_000_000),
+        FilterKey::Topic0 => topic(
+            "The first topic: the hash of the event's signature, unless the event is anonymous",
+            "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef",
+        ),
+        FilterKey::Topic1 => topic("The second topic", EXAMPLE_TOPIC),
+        FilterKey::Topic2 => topic("The third topic", EXAMPLE_TOPIC),
+        FilterKey::Topic3 => topic("The fourth topic", EXAMPLE_TOPIC),
         FilterKey::Dex => or_null(Type::String)
             .pattern(Some(NAME))
             .description(Some(

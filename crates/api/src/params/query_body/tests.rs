@@ -1,3 +1,4 @@
+use domain::B256;
 use serde_json::{Value, json};
 
 use super::*;
@@ -43,6 +44,7 @@ fn an_entity_alone_selects_its_newest_25() {
         ("tokens", Selection::Tokens),
         ("token_transfers", Selection::TokenTransfers(TransferFilter::default())),
         ("dex_trades", Selection::DexTrades(TradeSelection::default())),
+        ("logs", Selection::Logs(LogFilter::default())),
     ] {
         let body = read(&json!({ "entity": entity }).to_string()).unwrap();
         assert_eq!(body, QueryBody { selection: all, window: PageRequest::newest(25) });
@@ -96,6 +98,29 @@ fn all_filters_of_blocks_transfers_and_trades_are_parsed() {
             blocks,
         })
     );
+}
+
+#[test]
+fn all_filters_of_logs_are_parsed() {
+    let topics = [1, 2, 3, 0xab].map(B256::repeat_byte);
+    let text = topics.map(|topic| format!("{topic:#X}").replace("0X", "0x"));
+    let body = json!({
+        "entity": "logs",
+        "filter": {
+            "address": ALICE, "topic0": text[0], "topic1": text[1], "topic2": text[2], "topic3": text[3], "blockFrom": 5,
+            "blockTo": 9,
+        },
+    });
+    let blocks = BlockRange { from: Some(5), to: Some(9) };
+    let filter = LogFilter { address: Some(address(ALICE)), topics: topics.map(Some), blocks };
+    assert_eq!(selection(body), Selection::Logs(filter));
+    for key in ["topic0", "topic1", "topic2", "topic3"] {
+        for value in [json!(""), json!("0x1"), json!(ALICE), json!(&text[0][2..]), json!(1), json!([text[0]])] {
+            let (field, detail) = error(&json!({ "entity": "logs", "filter": { key: value } }).to_string());
+            assert_eq!(field, Some(format!("filter.{key}")));
+            assert_eq!(detail, format!("filter.{key} must be 0x and 64 hexadecimal digits"), "{value}");
+        }
+    }
 }
 
 #[test]
@@ -190,7 +215,10 @@ fn a_missing_or_unknown_entity_is_rejected_with_the_known_ones() {
     ] {
         let (field, detail) = error(&body.to_string());
         assert_eq!(field.as_deref(), Some("entity"), "{body}");
-        assert_eq!(detail, "entity must be one of transactions, blocks, tokens, token_transfers, dex_trades", "{body}");
+        assert_eq!(
+            detail, "entity must be one of transactions, blocks, tokens, token_transfers, dex_trades, logs",
+            "{body}"
+        );
     }
 }
 
@@ -210,7 +238,8 @@ fn an_unknown_filter_is_rejected_with_the_known_ones() {
     assert_eq!(field.as_deref(), Some("filter.miner"));
     assert_eq!(
         detail,
-        "filter.miner is not known; allowed are address, from, to, blockNumber, blockFrom, blockTo, tokenAddress, dex"
+        "filter.miner is not known; allowed are address, from, to, blockNumber, blockFrom, blockTo, tokenAddress, dex, \
+         topic0, topic1, topic2, topic3"
     );
     assert_eq!(invalid_field(json!({ "entity": "blocks", "filter": { "Address": null } })), "filter.Address");
 }
@@ -223,16 +252,23 @@ fn a_filter_that_the_entity_does_not_offer_is_rejected_with_the_offered_ones() {
     let (_, detail) = error(r#"{"entity":"tokens","filter":{"address":null}}"#);
     assert_eq!(detail, "filter.address is not offered for tokens; offered are none");
 
-    let all = ["address", "from", "to", "blockNumber", "blockFrom", "blockTo", "tokenAddress", "dex"];
+    let all =
+        ["address", "from", "to", "blockNumber", "blockFrom", "blockTo", "tokenAddress", "dex", "topic0", "topic3"];
+    let topic = B256::repeat_byte(1).to_string();
     for (entity, offered) in [
         ("transactions", &["address", "from", "to", "blockNumber", "blockFrom", "blockTo"][..]),
         ("blocks", &["blockFrom", "blockTo"]),
         ("tokens", &[]),
         ("token_transfers", &["address", "from", "to", "tokenAddress", "blockFrom", "blockTo"]),
         ("dex_trades", &["address", "dex", "blockFrom", "blockTo"]),
+        ("logs", &["address", "topic0", "topic3", "blockFrom", "blockTo"]),
     ] {
         for key in all {
-            let value = if key.starts_with("block") { json!(1) } else { json!(ALICE) };
+            let value = match key {
+                _ if key.starts_with("block") => json!(1),
+                _ if key.starts_with("topic") => json!(topic),
+                _ => json!(ALICE),
+            };
             let body = json!({ "entity": entity, "filter": { key: value } });
             match offered.contains(&key) {
                 true => assert!(read(&body.to_string()).is_ok(), "{body}"),

@@ -174,6 +174,7 @@ async fn write_false_blocks(data: &Path, from: u64, undo: fn(u64) -> Undo, mut c
             block: reader.find_block(BlockId::Number(number)).await.unwrap().unwrap(),
             transactions: reader.list_transactions(&transactions, all).await.unwrap().items,
             involved: Vec::new(),
+            logs: Vec::new(),
             transfers: reader.list_transfers(&transfers, all).await.unwrap().items.iter().map(|it| it.event).collect(),
             touched_holders: Vec::new(),
             trades: Vec::new(),

@@ -1,0 +1,98 @@
+use axum::extract::State;
+use domain::{Address, B256, BlockNumber, BlockRange, LogFilter};
+use utoipa::IntoParams;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::App;
+use crate::{
+    document::{BadParameter, NotModified, Unavailable},
+    error::ApiError,
+    json_response::{Freshness, JsonResponse},
+    params::{FromQuery, Paging, Query, ValidQuery},
+    wire,
+};
+
+pub(super) fn router() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list_logs))
+}
+
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ListLogsParams {
+    #[param(ignore)]
+    paging: Paging,
+    /// Only those of the contract at this address, in any letter case.
+    #[param(inline, value_type = Option<wire::AnyCaseAddress>)]
+    address: Option<Address>,
+    /// Only those with this first topic: the hash of the event's signature, unless the event is anonymous.
+    #[param(value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{64}$",
+        example = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")]
+    topic0: Option<B256>,
+    /// Only those with this second topic.
+    #[param(value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{64}$",
+        example = "0x00000000000000000000000095222290dd7278aa3ddd389cc1e1d165cc4bafe5")]
+    topic1: Option<B256>,
+    /// Only those with this third topic.
+    #[param(value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{64}$",
+        example = "0x00000000000000000000000095222290dd7278aa3ddd389cc1e1d165cc4bafe5")]
+    topic2: Option<B256>,
+    /// Only those with this fourth topic.
+    #[param(value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{64}$",
+        example = "0x0000000000000000000000000000000000000000000000000000000000000001")]
+    topic3: Option<B256>,
+    /// Only those from this block on.
+    #[param(rename = "blockFrom", value_type = Option<u64>, minimum = 0, example = 1)]
+    block_from: Option<BlockNumber>,
+    /// Only those up to this block, inclusive.
+    #[param(rename = "blockTo", value_type = Option<u64>, minimum = 0, example = 21_000_000)]
+    block_to: Option<BlockNumber>,
+}
+
+impl FromQuery for ListLogsParams {
+    fn from_query(query: &Query) -> Result<Self, ApiError> {
+        Ok(Self {
+            paging: Paging::from_query(query)?,
+            address: query.find_address()?,
+            topic0: query.find_hash("topic0")?,
+            topic1: query.find_hash("topic1")?,
+            topic2: query.find_hash("topic2")?,
+            topic3: query.find_hash("topic3")?,
+            block_from: query.find_block_number("blockFrom")?,
+            block_to: query.find_block_number("blockTo")?,
+        })
+    }
+}
+
+impl ListLogsParams {
+    fn filter(&self) -> LogFilter {
+        LogFilter {
+            address: self.address,
+            topics: [self.topic0, self.topic1, self.topic2, self.topic3],
+            blocks: BlockRange { from: self.block_from, to: self.block_to },
+        }
+    }
+}
+
+/// Logs, newest first
+///
+/// The events that contracts emitted, by emitter and topics: a log must match all that are given.
+#[utoipa::path(
+    get,
+    path = "/logs",
+    tag = "chain",
+    params(Paging, ListLogsParams),
+    responses(
+        (status = 200, description = "A page of logs", body = wire::LogList),
+        NotModified,
+        BadParameter,
+        Unavailable
+    )
+)]
+async fn list_logs(
+    State(app): State<App>,
+    ValidQuery(params): ValidQuery<ListLogsParams>,
+) -> Result<JsonResponse<wire::LogList>, ApiError> {
+    let found = app.chain.list_logs(&params.filter(), params.paging.newest_first()).await?;
+    let list = wire::LogList::new(found, params.paging);
+    Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
+}

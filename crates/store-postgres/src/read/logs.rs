@@ -1,0 +1,158 @@
+use deadpool_postgres::GenericClient;
+use domain::{B256, IndexedLog, LogEvent, LogFilter, LogPage, MAX_TOPICS, Order, Page, PageRequest};
+use store::StoreError;
+use tokio_postgres::Row;
+
+use super::{
+    pages::page_of,
+    select::{Numbering, Rows, address_id, cut_page, owner_ids, span},
+    transactions::KNOWN_PAGE,
+};
+use crate::{
+    database::{find, get, query},
+    lists::{List, Role, TOPIC_LISTS, mask},
+    rows::{RowExt, clamped, int8},
+};
+
+const LOGS: Rows = Rows {
+    columns: "x.transaction - b.transactions, x.log_index, e.address, array[t0.topic, t1.topic, t2.topic, t3.topic], x.data,
+        x.data_size, t.hash, t.block, b.timestamp",
+    joins: "left join log x on x.id = u.id left join log_source s on s.id = x.source left join address e on e.id = s.emitter
+        left join log_topic t0 on t0.id = s.topic left join log_topic t1 on t1.id = x.topic1
+        left join log_topic t2 on t2.id = x.topic2 left join log_topic t3 on t3.id = x.topic3
+        left join transaction t on t.id = x.transaction left join block b on b.number = t.block",
+};
+
+fn log_from_row(row: &Row) -> Result<IndexedLog, StoreError> {
+    let tx_index = u32::try_from(row.value::<i64>(2)?);
+    let topics = row.value::<Vec<Option<&[u8]>>>(5)?.into_iter().flatten();
+    Ok(IndexedLog {
+        event: LogEvent {
+            tx_index: tx_index.map_err(|_| StoreError::Corrupt("a log outside its block"))?,
+            log_index: row.u32(3)?,
+            address: row.address(4)?,
+            topics: topics.map(crate::rows::to_hash).collect::<Result<_, _>>()?,
+            data: row.value::<Option<Vec<u8>>>(6)?.map(domain::Bytes::from),
+            data_size: row.u32(7)?,
+        },
+        tx_hash: row.hash(8)?,
+        block_number: row.u64(9)?,
+        timestamp: row.u64(10)?,
+    })
+}
+
+/// Needs a snapshot.
+pub(crate) async fn list_logs(
+    client: &impl GenericClient,
+    filter: &LogFilter,
+    page: PageRequest,
+) -> Result<LogPage, StoreError> {
+    let complete_from = get(client, "select greatest(first_block, logs_from) from chain", &[]).await?.option_u64(0)?;
+    let Some(required) = Required::find(client, filter).await? else { return Ok(LogPage::empty(complete_from)) };
+    let Some((low, high)) = span(client, Numbering::Logs, filter.blocks).await? else {
+        return Ok(LogPage::empty(complete_from));
+    };
+    let Page { items, total } = match required.lists().as_slice() {
+        [] => {
+            let total = u64::try_from(high - low).unwrap_or_default();
+            Page { items: page.ranks(total).map(|rank| low + int8(rank)).collect(), total }
+        }
+        [(list, owner)] => {
+            let sql = format!("select p.total, p.ids from {}_page($1, $2, $3, $4, $5, $6, $7) p", list.name());
+            let newest_first = page.order == Order::NewestFirst;
+            let (skipped, wanted) = (clamped(page.offset), i64::from(page.limit));
+            let any = mask(Role::Any);
+            let row = get(client, &sql, &[&int8(*owner), &any, &low, &high, &skipped, &wanted, &newest_first]).await?;
+            Page { total: row.u64(0)?, items: row.value(1)? }
+        }
+        lists => cut_page(&required.intersect(client, lists, low, high).await?, page),
+    };
+    let rows = query(client, &LOGS.statement(KNOWN_PAGE), &[&int8(total), &items]).await?;
+    Ok(LogPage { page: page_of(&rows, log_from_row)?, complete_from })
+}
+
+/// A filter by ids.
+struct Required {
+    emitter: Option<u64>,
+    topics: [Option<u64>; MAX_TOPICS],
+    /// The emitter with the first topic, if both are given.
+    source: Option<u64>,
+}
+
+impl Required {
+    /// None if the filter cannot be satisfied.
+    async fn find(client: &impl GenericClient, filter: &LogFilter) -> Result<Option<Self>, StoreError> {
+        let mut required = Self { emitter: None, topics: [None; MAX_TOPICS], source: None };
+        if let Some(address) = &filter.address {
+            required.emitter = address_id(client, address).await?;
+            if required.emitter.is_none() {
+                return Ok(None);
+            }
+        }
+        for (id, topic) in required.topics.iter_mut().zip(&filter.topics) {
+            let Some(topic) = topic else { continue };
+            *id = topic_id(client, topic).await?;
+            if id.is_none() {
+                return Ok(None);
+            }
+        }
+        if let (Some(emitter), [Some(topic), ..]) = (required.emitter, required.topics) {
+            required.source = source_id(client, emitter, topic).await?;
+            if required.source.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(required))
+    }
+
+    /// The lists that a log must be in. An emitter with a first topic has a list of its own.
+    fn lists(&self) -> Vec<(List, u64)> {
+        let topics = TOPIC_LISTS.into_iter().zip(self.topics).filter_map(|(list, topic)| Some((list, topic?)));
+        match (self.source, self.emitter) {
+            (Some(source), _) => {
+                let later = topics.filter(|(list, _)| *list != List::Topic0Logs);
+                std::iter::once((List::SourceLogs, source)).chain(later).collect()
+            }
+            (None, Some(emitter)) => std::iter::once((List::EmitterLogs, emitter)).chain(topics).collect(),
+            (None, None) => topics.collect(),
+        }
+    }
+
+    /// The ids in a span that are in all lists: those of the shortest one, filtered by the rows of the logs.
+    async fn intersect(
+        &self,
+        client: &impl GenericClient,
+        lists: &[(List, u64)],
+        low: i64,
+        high: i64,
+    ) -> Result<Vec<i64>, StoreError> {
+        let mut shortest: Option<(i64, List, u64)> = None;
+        for (list, owner) in lists {
+            let sql = format!("select {0}_rank($1, 0, $3) - {0}_rank($1, 0, $2)", list.name());
+            let length: i64 = get(client, &sql, &[&int8(*owner), &low, &high]).await?.value(0)?;
+            if shortest.is_none_or(|(shorter, ..)| length < shorter) {
+                shortest = Some((length, *list, *owner));
+            }
+        }
+        let Some((_, list, owner)) = shortest else { return Ok(Vec::new()) };
+        let ids = owner_ids(client, list, owner, Role::Any, low, high).await?;
+        let sql = "select coalesce(array_agg(x.id order by x.id), '{}') from unnest($1::int8[]) u(id)
+            join log x on x.id = u.id join log_source s on s.id = x.source
+            where ($2::int8 is null or s.emitter = $2) and ($3::int8 is null or s.topic = $3)
+                and ($4::int8 is null or x.topic1 = $4) and ($5::int8 is null or x.topic2 = $5)
+                and ($6::int8 is null or x.topic3 = $6)";
+        let [topic0, topic1, topic2, topic3] = self.topics.map(|topic| topic.map(int8));
+        get(client, sql, &[&ids, &self.emitter.map(int8), &topic0, &topic1, &topic2, &topic3]).await?.value(0)
+    }
+}
+
+async fn topic_id(client: &impl GenericClient, topic: &B256) -> Result<Option<u64>, StoreError> {
+    let row = find(client, "select id from log_topic where topic = $1", &[&topic.as_slice()]).await?;
+    row.map(|row| row.u64(0)).transpose()
+}
+
+async fn source_id(client: &impl GenericClient, emitter: u64, topic: u64) -> Result<Option<u64>, StoreError> {
+    let sql = "select id from log_source where emitter = $1 and topic = $2";
+    let row = find(client, sql, &[&int8(emitter), &int8(topic)]).await?;
+    row.map(|row| row.u64(0)).transpose()
+}
