@@ -11,6 +11,7 @@ mod delivery;
 mod filter;
 mod internal_transaction;
 mod log;
+mod nft;
 mod page;
 mod pending_transaction;
 mod replica;
@@ -45,6 +46,7 @@ pub use internal_transaction::{
     InternalTransaction,
 };
 pub use log::{FetchedBlock, Log};
+pub use nft::{HeldNft, Nft};
 pub use page::{Order, Page, PageRequest};
 pub use pending_transaction::PendingTransaction;
 pub use replica::ReplicaStatus;

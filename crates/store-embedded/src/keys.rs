@@ -2,7 +2,7 @@
 
 mod table;
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, U256};
 use domain::{ApiKeyId, BlockNumber, BlockRef, DeliveryId, DeliveryNumber, JobId, KeyDigest, UnixMillis, WebhookId};
 pub(crate) use table::Table;
 
@@ -14,6 +14,8 @@ pub(crate) type TransferId = u64;
 pub(crate) type TradeId = u64;
 /// The sequential id of an address, in the order of first appearance, from 0.
 pub(crate) type AddressId = u64;
+/// The sequential id of an NFT, in the order of first transfers, from 0.
+pub(crate) type NftId = u64;
 /// The id of an internal transaction, in chain order: see [`crate::internal`].
 pub(crate) type InternalId = u64;
 /// The sequential id of an address in internal transactions, in the order of tracing, from 0. It is never reverted.
@@ -153,6 +155,15 @@ impl Key {
         Self::of(&[&id_bytes(pair.token), &id_bytes(pair.holder)])
     }
 
+    /// An id of a token. Only for exact lookups: the keys of a token do not sort by id.
+    pub(crate) fn nft(token: AddressId, id: &U256) -> Self {
+        Self::of(&[&id_bytes(token), &id.to_be_bytes_trimmed_vec()])
+    }
+
+    pub(crate) fn nft_balance(nft: NftId, holder: AddressId) -> Self {
+        Self::of(&[&id_bytes(nft), &id_bytes(holder)])
+    }
+
     /// A key read from the engine; None if it is longer than any key.
     pub(crate) fn from_slice(bytes: &[u8]) -> Option<Self> {
         (bytes.len() <= LONGEST_KEY).then(|| Self::of(&[bytes]))
@@ -224,6 +235,12 @@ pub(crate) fn deliveries_in_block_key(key: &[u8]) -> (BlockNumber, WebhookId, De
     (number_in_key(block, 0), number_in_key(webhook, 0), number_in_key(number, 0))
 }
 
+/// Reads the NFT and the holder in the key of a balance.
+pub(crate) fn nft_balance_in_key(key: &[u8]) -> (NftId, AddressId) {
+    let (nft, holder) = key.split_at_checked(ID_BYTES).unwrap_or_default();
+    (number_in_key(nft, 0), number_in_key(holder, 0))
+}
+
 /// Reads the delivery number after the webhook id in a key.
 pub(crate) fn number_after_id(key: &[u8]) -> u64 {
     number_in_key(key, ID_BYTES)
@@ -285,10 +302,14 @@ pub(crate) enum ListKind {
     InternalAbove = 9,
     /// ... and those of the lower side, the newest first.
     InternalBelow = 10,
+    /// Ids of the token at an address: NFT ids.
+    TokenNfts = 11,
+    /// Transfers of an NFT, by its id.
+    NftTransfers = 12,
 }
 
 impl ListKind {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 13] = [
         Self::Transactions,
         Self::Involved,
         Self::Mined,
@@ -300,6 +321,8 @@ impl ListKind {
         Self::PoolTrades,
         Self::InternalAbove,
         Self::InternalBelow,
+        Self::TokenNfts,
+        Self::NftTransfers,
     ];
 
     pub(crate) fn from_byte(byte: u8) -> Option<Self> {

@@ -11,9 +11,7 @@ use crate::{
 };
 
 /// Increased by every change that older versions cannot read.
-pub(crate) const SCHEMA: u32 = 6;
-/// The data of this older version lacks only tables that are filled later.
-pub(crate) const UPGRADABLE_SCHEMA: u32 = 5;
+pub(crate) const SCHEMA: u32 = 7;
 
 const SCHEMA_KEY: &str = "schema";
 const CHAIN_KEY: &str = "chain";

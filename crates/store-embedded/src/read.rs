@@ -8,6 +8,7 @@ mod codes;
 mod events;
 mod internal;
 mod long_walk;
+mod nfts;
 mod search;
 mod select;
 mod stats;

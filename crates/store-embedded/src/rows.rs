@@ -6,6 +6,7 @@ mod block;
 mod creation;
 mod failure;
 mod internal;
+mod nft;
 mod pool;
 mod token;
 mod trade;
@@ -18,6 +19,7 @@ pub(crate) use block::{BlockRow, Totals};
 pub(crate) use creation::CreationRow;
 pub(crate) use failure::{failure_from_row, failure_to_row};
 pub(crate) use internal::InternalRow;
+pub(crate) use nft::NftRow;
 pub(crate) use pool::{PoolRow, exchange_list};
 pub(crate) use token::{
     AuditRow, CallHolders, TokenRow, balance_from_row, balance_to_row, metadata_from_row, metadata_to_row,

@@ -10,7 +10,7 @@ use store::{
 use crate::{
     blocking::ReadSlots,
     engine::{self, Engine, EngineOptions, Repair},
-    meta::{self, Binding, SCHEMA, UPGRADABLE_SCHEMA},
+    meta::{self, Binding, SCHEMA},
     private_files,
     read::ReadCaches,
     reader::EmbeddedReader,
@@ -86,7 +86,7 @@ impl EmbeddedStore {
         private_files::tighten(path).map_err(|error| StoreError::Backend(error.into()))?;
         match meta::find_schema(&engine.view())? {
             Some(stored) if stored > SCHEMA => return Err(StoreError::NewerSchema { stored, known: SCHEMA }),
-            Some(UPGRADABLE_SCHEMA) | None => {
+            None => {
                 let mut batch = engine.batch();
                 meta::put_schema(&mut batch);
                 batch.commit()?;

@@ -6,6 +6,7 @@ mod commit;
 mod holders;
 mod internal;
 mod metadata;
+mod nfts;
 mod overwrite;
 mod ranks;
 mod revert;

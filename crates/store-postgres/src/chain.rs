@@ -22,14 +22,15 @@ pub(crate) struct Totals {
     pub(crate) filled_blocks: u64,
     pub(crate) untraced_blocks: u64,
     pub(crate) gas_prices: U256,
+    pub(crate) nfts: u64,
 }
 
 /// The columns of [`Totals`], of a block or of the chain.
 pub(crate) const TOTALS: &str =
-    "transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices";
+    "transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices, nfts";
 
 impl Totals {
-    /// From eight columns.
+    /// From nine columns.
     pub(crate) fn from_row(row: &Row, first: usize) -> Result<Self, StoreError> {
         Ok(Self {
             transactions: row.u64(first)?,
@@ -40,6 +41,7 @@ impl Totals {
             filled_blocks: row.u64(first + 5)?,
             untraced_blocks: row.u64(first + 6)?,
             gas_prices: row.amount(first + 7)?,
+            nfts: row.u64(first + 8)?,
         })
     }
 }
@@ -75,13 +77,22 @@ impl Chain {
 
     /// Writes the tip and what belongs to it.
     pub(crate) async fn write(&self, client: &impl GenericClient) -> Result<(), StoreError> {
-        let Totals { transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices } =
-            self.totals;
+        let Totals {
+            transactions,
+            transfers,
+            trades,
+            addresses,
+            tokens,
+            filled_blocks,
+            untraced_blocks,
+            gas_prices,
+            nfts,
+        } = self.totals;
         execute(
             client,
             "update chain set first_block = $1, tip_number = $2, tip_hash = $3, undo_first = $4, transactions = $5,
                 transfers = $6, trades = $7, addresses = $8, tokens = $9, filled_blocks = $10, untraced_blocks = $11,
-                gas_prices = $12",
+                gas_prices = $12, nfts = $13",
             &[
                 &self.first_block.map(int8),
                 &self.tip.map(|tip| int8(tip.number)),
@@ -95,6 +106,7 @@ impl Chain {
                 &int8(filled_blocks),
                 &int8(untraced_blocks),
                 &Numeric::from(gas_prices),
+                &int8(nfts),
             ],
         )
         .await?;

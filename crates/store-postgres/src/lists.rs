@@ -34,10 +34,14 @@ pub(crate) enum List {
     InternalAbove,
     /// ... and those of the lower side, the newest first.
     InternalBelow,
+    /// Ids of a token.
+    TokenNfts,
+    /// By the number of an id of a token.
+    NftTransfers,
 }
 
 impl List {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Transactions,
         Self::Involved,
         Self::Mined,
@@ -48,6 +52,8 @@ impl List {
         Self::ExchangeTrades,
         Self::InternalAbove,
         Self::InternalBelow,
+        Self::TokenNfts,
+        Self::NftTransfers,
     ];
 
     /// The prefix of the names of its table and functions.
@@ -63,6 +69,8 @@ impl List {
             Self::ExchangeTrades => "exchange_trade",
             Self::InternalAbove => "internal_above",
             Self::InternalBelow => "internal_below",
+            Self::TokenNfts => "token_nft",
+            Self::NftTransfers => "nft_transfer",
         }
     }
 
@@ -71,7 +79,8 @@ impl List {
         match self {
             Self::Transactions | Self::Involved => Some(kept.transactions),
             Self::Mined => Some(block + 1),
-            Self::Transfers | Self::TokenTransfers => Some(kept.transfers),
+            Self::Transfers | Self::TokenTransfers | Self::NftTransfers => Some(kept.transfers),
+            Self::TokenNfts => Some(kept.nfts),
             Self::MakerTrades | Self::PoolTrades | Self::ExchangeTrades => Some(kept.trades),
             Self::InternalAbove | Self::InternalBelow => None,
         }

@@ -39,8 +39,13 @@ pub struct Findings {
 }
 
 /// A table with ids without gaps, and its total in the row of the chain.
-const NUMBERED: [(&str, &str); 4] =
-    [("transaction", "transactions"), ("transfer", "transfers"), ("trade", "trades"), ("address", "addresses")];
+const NUMBERED: [(&str, &str); 5] = [
+    ("transaction", "transactions"),
+    ("transfer", "transfers"),
+    ("trade", "trades"),
+    ("address", "addresses"),
+    ("nft", "nfts"),
+];
 
 impl PostgresStore {
     /// Of the server and of the tables.

@@ -6,6 +6,7 @@ mod copy;
 mod holders;
 mod internal;
 mod metadata;
+mod nfts;
 mod prefetch;
 mod ranks;
 mod revert;

@@ -8,6 +8,7 @@ mod checks;
 mod contract_data;
 mod internal;
 mod model;
+mod nfts;
 mod record_transfer;
 mod user_records;
 mod verified_contracts;

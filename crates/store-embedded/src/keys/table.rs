@@ -56,6 +56,8 @@ tables! {
     InternalBlock = 0x16, Dense, Other;
     /// party id -> address.
     InternalParty = 0x17, Dense, Other;
+    /// NFT id -> token, and its id there.
+    Nft = 0x18, Dense, Chain;
     /// hash prefix, number -> nothing.
     BlockByHash = 0x20, Lookup, Chain;
     /// hash prefix, transaction id -> nothing.
@@ -68,6 +70,8 @@ tables! {
     Pool = 0x24, Lookup, Chain;
     /// address -> party id.
     InternalPartyId = 0x25, Lookup, Other;
+    /// token, id there -> NFT id.
+    NftId = 0x26, Lookup, Chain;
     /// list -> its open chunk.
     Tail = 0x30, Lists, Chain;
     /// list, chunk number -> a full chunk.
@@ -94,6 +98,10 @@ tables! {
     Ranked = 0x47, State, Chain;
     /// ranked set, length and prefix of a sort key -> number of members with the prefix.
     RankCount = 0x48, State, Chain;
+    /// id of a BEP721 NFT -> its owner.
+    NftOwner = 0x49, State, Chain;
+    /// id of a BEP1155 NFT, holder -> the amount, if it is not zero.
+    NftBalance = 0x4a, State, Chain;
     /// token, holder -> nothing: the holder's rank may be out of date.
     Unranked = 0x60, State, Other;
     /// token, holder -> the balance by which the holder is ranked.

@@ -4,7 +4,7 @@ use store::StoreError;
 
 use crate::{
     codec::{RowReader, RowWriter},
-    keys::{AddressId, TradeId, TransferId, TxId},
+    keys::{AddressId, NftId, TradeId, TransferId, TxId},
 };
 
 /// Cumulative counts along the chain, at a position between two blocks.
@@ -15,6 +15,7 @@ pub(crate) struct Totals {
     pub(crate) transfers: TransferId,
     pub(crate) trades: TradeId,
     pub(crate) tokens: u64,
+    pub(crate) nfts: NftId,
     /// Blocks with transactions.
     pub(crate) filled_blocks: u64,
     /// Blocks whose inner creations are unknown.
@@ -30,6 +31,7 @@ impl Totals {
         row.varint(self.transfers);
         row.varint(self.trades);
         row.varint(self.tokens);
+        row.varint(self.nfts);
         row.varint(self.filled_blocks);
         row.varint(self.untraced_blocks);
         row.amount(&self.gas_prices);
@@ -42,6 +44,7 @@ impl Totals {
             transfers: row.varint()?,
             trades: row.varint()?,
             tokens: row.varint()?,
+            nfts: row.varint()?,
             filled_blocks: row.varint()?,
             untraced_blocks: row.varint()?,
             gas_prices: row.amount()?,

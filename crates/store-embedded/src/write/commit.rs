@@ -6,7 +6,7 @@ use store::{
     fetch_policy::{self, CodeEvent},
 };
 
-use super::{WriteState, holders, metadata, overwrite::Overwrites, ranks::rerank_tokens};
+use super::{WriteState, holders, metadata, nfts::rerank_nfts, overwrite::Overwrites, ranks::rerank_tokens};
 use crate::{
     engine::{Batch, Engine, View},
     keys::{AddressId, Key, ListKey, ListKind, Pair, Table, TxId, number_in_key},
@@ -77,6 +77,7 @@ impl WriteState {
         sweep_where_source_changed(&overwrites, &mut batch)?;
         let addresses = &self.addresses;
         rerank_tokens(&moved_tokens, &mut overwrites, &view, &mut batch, |id| addresses.find(&view, id))?;
+        rerank_nfts(&overwrites, &view, &mut batch)?;
         overwrites.write(&mut batch);
         let start_block = tip.map_or(first.block.number, |tip| tip.start_block);
         meta::put_tip(&mut batch, &Tip { block: last.block.id(), start_block, totals });

@@ -11,6 +11,7 @@ use super::{
     commit::sweep_where_source_changed,
     holders::{change_call_balance, mark_balance_pending, mark_drifting_balances},
     internal, metadata,
+    nfts::rerank_nfts,
     overwrite::Overwrites,
     ranks::{rerank_holder, rerank_tokens},
     tokens,
@@ -94,13 +95,15 @@ impl WriteState {
         }
         sweep_where_source_changed(&overwrites, &mut batch)?;
         rerank_tokens(&touched, &mut overwrites, &view, &mut batch, |id| tokens::stored_address(&view, id))?;
+        rerank_nfts(&overwrites, &view, &mut batch)?;
         overwrites.write(&mut batch);
         mark_codes_pending(&view, &mut batch, &grown, &kept, number)?;
         for list in grown {
             let cut = match list.kind {
                 ListKind::Transactions | ListKind::Involved => kept.transactions,
                 ListKind::Mined => number + 1,
-                ListKind::Transfers | ListKind::TokenTransfers => kept.transfers,
+                ListKind::Transfers | ListKind::TokenTransfers | ListKind::NftTransfers => kept.transfers,
+                ListKind::TokenNfts => kept.nfts,
                 ListKind::MakerTrades | ListKind::PoolTrades | ListKind::V2Trades | ListKind::V3Trades => kept.trades,
                 // Reverted by their rows.
                 ListKind::InternalAbove | ListKind::InternalBelow => continue,
@@ -112,6 +115,7 @@ impl WriteState {
         drop_transactions(&view, &mut batch, &kept, &tip.totals)?;
         drop_rows(&mut batch, Table::Transfer, kept.transfers..tip.totals.transfers);
         drop_rows(&mut batch, Table::Trade, kept.trades..tip.totals.trades);
+        drop_rows(&mut batch, Table::Nft, kept.nfts..tip.totals.nfts);
         drop_addresses(&view, &mut batch, &kept, &tip.totals)?;
 
         let block = BlockRef { number, hash: block.hash };

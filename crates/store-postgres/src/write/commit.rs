@@ -14,7 +14,7 @@ use super::{
     step::{Moved, Step},
 };
 use crate::{
-    chain::Chain,
+    chain::{Chain, Totals},
     database::{execute, query},
     lists::{AddressId, Appended, List, Tail},
     ranks::RankMoves,
@@ -47,7 +47,8 @@ impl WriteState {
         copy::transfers(tx, &rows.transfers).await?;
         copy::trades(tx, &rows.trades).await?;
         copy::pools(tx, &rows.pools).await?;
-        self.append(tx, &appended, chain.totals.addresses).await?;
+        self.append(tx, &appended, Some(&chain.totals)).await?;
+        std::mem::take(&mut known.nfts).write(tx).await?;
         add_creations(tx, &rows.creations).await?;
         codes::mark_pending(tx, &codes).await?;
 
@@ -108,32 +109,35 @@ impl WriteState {
         Ok(())
     }
 
-    /// Appends entries to lists. Owners from `new_from` on are new.
+    /// Appends entries to lists. Owners that are not below the totals before the commit are new.
     pub(super) async fn append(
         &mut self,
         tx: &Transaction<'_>,
         appended: &Appended,
-        new_from: AddressId,
+        before: Option<&Totals>,
     ) -> Result<(), StoreError> {
         for list in List::ALL {
             let is_known = |owner: &u64| {
-                let address = if list == List::ExchangeTrades { owner >> 1 } else { *owner };
-                address < new_from
+                before.is_none_or(|before| match list {
+                    List::ExchangeTrades => owner >> 1 < before.addresses,
+                    List::NftTransfers => *owner < before.nfts,
+                    _ => *owner < before.addresses,
+                })
             };
-            let mut before: BTreeMap<u64, Tail> = BTreeMap::new();
+            let mut ends: BTreeMap<u64, Tail> = BTreeMap::new();
             let mut missing = Vec::new();
             for owner in appended.owners(list).filter(is_known) {
                 match self.tails.get(&(list, owner)) {
                     Some(tail) => {
-                        before.insert(owner, *tail);
+                        ends.insert(owner, *tail);
                     }
                     None => missing.push(int8(owner)),
                 }
             }
             if !missing.is_empty() {
-                before.extend(tails(tx, list, &missing).await?);
+                ends.extend(tails(tx, list, &missing).await?);
             }
-            let (runs, tails) = appended.runs(list, |owner| before.get(&owner).copied().unwrap_or_default());
+            let (runs, tails) = appended.runs(list, |owner| ends.get(&owner).copied().unwrap_or_default());
             copy::runs(tx, list, &runs).await?;
             for (owner, tail) in tails {
                 self.tails.insert((list, owner), tail);

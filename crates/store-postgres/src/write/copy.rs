@@ -5,7 +5,7 @@ use std::pin::pin;
 use bytes::{BufMut, Bytes, BytesMut};
 use deadpool_postgres::Transaction;
 use domain::{
-    Address, Balance, Block, BlockNumber, InternalEvent, PoolStyle, TradeDirection, TradeEvent, TransferEvent,
+    Address, Balance, Block, BlockNumber, InternalEvent, PoolStyle, TradeDirection, TradeEvent, TransferEvent, U256,
 };
 use futures::SinkExt;
 use store::{BoxError, StoreError};
@@ -54,6 +54,15 @@ pub(super) struct TransferCopy {
     pub(super) to: AddressId,
     pub(super) event: TransferEvent,
     pub(super) shortfall: Option<Balance>,
+    pub(super) nft_shortfall: Option<Balance>,
+}
+
+#[derive(Debug)]
+pub(super) struct NftCopy {
+    pub(super) id: u64,
+    pub(super) token: AddressId,
+    pub(super) token_id: U256,
+    pub(super) owner: Option<AddressId>,
 }
 
 #[derive(Debug)]
@@ -172,6 +181,7 @@ pub(super) async fn blocks(tx: &Transaction<'_>, rows: &[BlockCopy]) -> Result<(
         Type::INT8,
         Type::INT8,
         Type::NUMERIC,
+        Type::INT8,
     ];
     copy(tx, "block", &types, rows, |BlockCopy { block, miner, before }, out| {
         out.row(&[
@@ -193,6 +203,7 @@ pub(super) async fn blocks(tx: &Transaction<'_>, rows: &[BlockCopy]) -> Result<(
             &int8(before.filled_blocks),
             &int8(before.untraced_blocks),
             &Numeric::from(before.gas_prices),
+            &int8(before.nfts),
         ])
     })
     .await
@@ -245,6 +256,7 @@ pub(super) async fn transfers(tx: &Transaction<'_>, rows: &[TransferCopy]) -> Re
         Type::NUMERIC,
         Type::NUMERIC,
         Type::NUMERIC,
+        Type::NUMERIC,
     ];
     copy(tx, "transfer", &types, rows, |row, out| {
         out.row(&[
@@ -259,7 +271,15 @@ pub(super) async fn transfers(tx: &Transaction<'_>, rows: &[TransferCopy]) -> Re
             &Numeric::from(row.event.value),
             &row.event.token_id.map(Numeric::from),
             &row.shortfall.map(Numeric),
+            &row.nft_shortfall.map(Numeric),
         ])
+    })
+    .await
+}
+
+pub(super) async fn nfts(tx: &Transaction<'_>, rows: &[NftCopy]) -> Result<(), StoreError> {
+    copy(tx, "nft", &[Type::INT8, Type::INT8, Type::NUMERIC, Type::INT8], rows, |row, out| {
+        out.row(&[&int8(row.id), &int8(row.token), &Numeric::from(row.token_id), &row.owner.map(int8)])
     })
     .await
 }

@@ -75,7 +75,7 @@ impl WriteState {
             let (numbers, ids): (Vec<i64>, Vec<i64>) = first_ids.into_iter().unzip();
             let sql = "insert into internal_block select * from unnest($1::int8[], $2::int8[])";
             execute(tx, sql, &[&numbers, &ids]).await?;
-            self.append(tx, &appended, u64::MAX).await?;
+            self.append(tx, &appended, None).await?;
             write_progress(tx, &progress).await?;
         }
         Ok(saved)

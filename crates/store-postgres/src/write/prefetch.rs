@@ -7,7 +7,7 @@ use domain::{Address, Balance, BlockChanges, PoolStyle};
 use foldhash::fast::RandomState;
 use store::{StoreError, fetch_policy::KnownCode};
 
-use super::WriteState;
+use super::{WriteState, nfts::Nfts};
 use crate::{
     database::query,
     lists::AddressId,
@@ -40,6 +40,7 @@ pub(super) struct Prefetched {
     pub(super) balances: FastMap<Pair, Balance>,
     /// Of addresses whose code was fetched.
     pub(super) codes: FastMap<AddressId, KnownCode>,
+    pub(super) nfts: Nfts,
 }
 
 impl Prefetched {
@@ -77,6 +78,7 @@ impl Prefetched {
         read.tokens = tokens::load(client, moved).await?;
         read.balances = balances(client, &pairs).await?;
         read.codes = known_codes(client, &run).await?;
+        read.nfts = Nfts::read(client, blocks, |address| read.addresses.get(address).copied()).await?;
         Ok(read)
     }
 }

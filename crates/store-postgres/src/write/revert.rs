@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 use super::{
     WriteState, codes,
     holders::{self, Marks, count_call_balance},
-    internal,
+    internal, nfts,
     prefetch::{Pair, split},
 };
 use crate::{
@@ -44,6 +44,7 @@ impl WriteState {
         let sql = format!("select {TOTALS} from block where number = $1");
         let kept = Totals::from_row(&get(tx, &sql, &[&int8(number + 1)]).await?, 0)?;
 
+        nfts::revert(tx, &kept).await?;
         revert_balances(tx, &kept, number).await?;
         codes::mark_reverted(tx, &kept, number).await?;
         codes::drop_codes(tx, kept.addresses).await?;
@@ -262,6 +263,7 @@ async fn delete_rows(tx: &Transaction<'_>, kept: &Totals, number: BlockNumber) -
         ("delete from transfer where id >= $1", int8(kept.transfers)),
         ("delete from trade where id >= $1", int8(kept.trades)),
         ("delete from address where id >= $1", int8(kept.addresses)),
+        ("delete from nft where id >= $1", int8(kept.nfts)),
     ] {
         execute(tx, sql, &[&first]).await?;
     }

@@ -11,6 +11,7 @@ use store::{
 use super::{
     WriteState,
     copy::{AddressCopy, BlockCopy, PoolCopy, TradeCopy, TransactionCopy, TransferCopy},
+    nfts::NftMove,
     prefetch::{KnownPool, Pair, Prefetched},
 };
 use crate::{
@@ -208,7 +209,22 @@ impl<'a> Step<'a> {
             self.append(List::Transfers, to, id, Role::Receiver);
         }
         let shortfall = self.move_balance(event, [token, from, to], id, block);
-        self.rows.transfers.push(TransferCopy { id, tx, token, from, to, event: *event, shortfall });
+        let nft_shortfall = self.move_nft(id, event, [token, from, to]);
+        self.rows.transfers.push(TransferCopy { id, tx, token, from, to, event: *event, shortfall, nft_shortfall });
+    }
+
+    /// Moves an id of a token, unless the event is of another kind than the token. Returns the part of the value that the
+    /// sender did not have.
+    fn move_nft(&mut self, transfer: u64, event: &TransferEvent, [token, from, to]: [AddressId; 3]) -> Option<Balance> {
+        let kind = self.known.tokens.get(&token).map(|token| token.kind);
+        let id = event.token_id.filter(|_| kind == Some(event.kind))?;
+        let (nft, is_new) = self.known.nfts.find_or_add(token, id, self.totals.nfts);
+        if is_new {
+            self.totals.nfts += 1;
+            self.append(List::TokenNfts, token, nft, Role::Any);
+        }
+        self.append(List::NftTransfers, nft, transfer, Role::Any);
+        self.known.nfts.move_nft(nft, &NftMove { event, from, to })
     }
 
     /// Returns the part of the value that the sender did not have.
@@ -297,7 +313,8 @@ impl<'a> Step<'a> {
         let floor = match list {
             List::Transactions | List::Involved => self.run_floor.transactions,
             List::Mined => self.run_floor_block,
-            List::Transfers | List::TokenTransfers => self.run_floor.transfers,
+            List::Transfers | List::TokenTransfers | List::NftTransfers => self.run_floor.transfers,
+            List::TokenNfts => self.run_floor.nfts,
             List::MakerTrades | List::PoolTrades | List::ExchangeTrades => self.run_floor.trades,
             // Appended by traces only.
             List::InternalAbove | List::InternalBelow => 0,

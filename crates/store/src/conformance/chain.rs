@@ -189,7 +189,11 @@ impl RandomChain {
     /// The transfers of one log: a batch moves several ids.
     fn transfer(&mut self, tx_index: u32, log_index: u32) -> Vec<TransferEvent> {
         let skewed = self.rng.random_range(0..self.tokens.len()).min(self.rng.random_range(0..self.tokens.len()));
-        let (token, kind) = self.tokens[skewed];
+        let (token, mut kind) = self.tokens[skewed];
+        if self.rng.random_ratio(1, 40) {
+            // A contract can emit the events of several standards.
+            kind = self.tokens[self.rng.random_range(0..3)].1;
+        }
         let mint = self.rng.random_ratio(1, 2);
         let from = if mint { Address::ZERO } else { self.known_address() };
         let to = match self.rng.random_range(0..12) {
@@ -208,9 +212,17 @@ impl RandomChain {
                 from,
                 to,
                 value: self.amount(kind),
-                token_id: (kind != TokenKind::Bep20).then(|| U256::from(self.rng.random::<u128>())),
+                token_id: (kind != TokenKind::Bep20).then(|| self.token_id()),
             })
             .collect()
+    }
+
+    /// Mostly one of a few, so that ids move often; at times a long one that is seen once.
+    fn token_id(&mut self) -> U256 {
+        match self.rng.random_range(0..10) {
+            0 => U256::from_limbs(self.rng.random()),
+            _ => U256::from(self.rng.random_range(0..12_u16) * 100),
+        }
     }
 
     /// Of a token, or of a contract that is not one.

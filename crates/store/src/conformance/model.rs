@@ -1,4 +1,5 @@
 mod internal;
+mod nfts;
 mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
