@@ -8,6 +8,7 @@ mod docs;
 mod health;
 mod internal_transactions;
 mod keys;
+mod nfts;
 mod openapi;
 mod query;
 mod stats;
@@ -36,6 +37,7 @@ pub(crate) fn router() -> OpenApiRouter<App> {
         .merge(transactions::router())
         .merge(internal_transactions::router())
         .merge(tokens::router())
+        .merge(nfts::router())
         .merge(addresses::router())
         .merge(query::router())
         .merge(verify::router())

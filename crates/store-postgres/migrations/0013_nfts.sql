@@ -44,7 +44,7 @@ end
 $do$;
 
 create view nfts as
-select n.id, a.address as token, n.token_id, o.address as owner, (select total from nft_transfer_end(n.id)) as transfers
+select n.id, a.address as token, n.token_id, o.address as owner
 from nft n
 join address a on a.id = n.token
 left join address o on o.id = n.owner;

@@ -22,6 +22,7 @@ mod hardhat_and_ganache;
 mod internal;
 mod keys;
 mod limits;
+mod nfts;
 mod node_outages;
 mod pages;
 mod pending;

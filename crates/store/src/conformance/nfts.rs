@@ -40,7 +40,7 @@ pub(super) async fn nfts(subject: &Subject, model: &Model, chain: &RandomChain) 
             assert_eq!(walk(order, 7, list).await, expected, "transfers of {id} of {token} {order:?}");
         }
     }
-    let held = model.held_nfts();
+    let held = model.held_nfts(&every);
     let sample = chain.addresses().iter().take(20).chain(chain.addresses().iter().rev().take(20));
     for address in sample.chain([&Address::ZERO, &Address::repeat_byte(0xee)]) {
         let expected: Vec<HeldNft> = held.get(address).cloned().unwrap_or_default();

@@ -16,8 +16,8 @@ use crate::{
     frame::{Frame, Section, page},
     state::WebState,
     view::{
-        AddressLink, Amount, BlockLink, FieldValue, InternalRow, Moment, Pager, Paging, ReachView, TokenLink, TradeRow,
-        TransactionLink, TransactionRow, TransferRow, grouped, sanitize_name, short,
+        AddressLink, Amount, BlockLink, FieldValue, InternalRow, Moment, NftLink, Pager, Paging, ReachView, TokenLink,
+        TradeRow, TransactionLink, TransactionRow, TransferRow, grouped, sanitize_name, short,
     },
 };
 
@@ -69,6 +69,7 @@ enum Tab {
     Transactions(Vec<TransactionRow>),
     Transfers(Vec<TransferRow>),
     Holdings(Vec<HoldingRow>),
+    Nfts(Vec<NftRow>),
     Trades(Vec<TradeRow>),
     Internal(Vec<InternalRow>, Option<ReachView>),
     Contract(Box<ContractView>),
@@ -80,6 +81,7 @@ impl Tab {
             Self::Transactions(_) => "transactions",
             Self::Transfers(_) => "transfers",
             Self::Holdings(_) => "tokens",
+            Self::Nfts(_) => "nfts",
             Self::Trades(_) => "trades",
             Self::Internal(..) => "internal",
             Self::Contract(_) => "contract",
@@ -94,6 +96,14 @@ struct HoldingRow {
     name: String,
     kind: &'static str,
     balance: Amount,
+}
+
+struct NftRow {
+    key: String,
+    token: TokenLink,
+    kind: &'static str,
+    id: NftLink,
+    amount: Amount,
 }
 
 pub(super) async fn show(
@@ -216,6 +226,17 @@ impl WebState {
                     balance: Amount::of(held.balance, held.token.metadata.decimals, ""),
                 });
                 (Tab::Holdings(rows.collect()), pager(total))
+            }
+            "nfts" => {
+                let Page { items, total } = self.chain.list_held_nfts(address, request).await?;
+                let rows = items.iter().map(|held| NftRow {
+                    key: format!("{:#x}-{}", held.token, held.id),
+                    token: TokenLink::new(held.token, &held.token_symbol, &held.token_name),
+                    kind: names.token_kind(held.kind),
+                    id: NftLink::new(held.token, held.id),
+                    amount: Amount::of(held.amount, 0, ""),
+                });
+                (Tab::Nfts(rows.collect()), pager(total))
             }
             "trades" => {
                 let filter = TradeFilter::of(address, self.chain.find_pool(address).await?.is_some());

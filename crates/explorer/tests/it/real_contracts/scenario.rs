@@ -18,8 +18,10 @@ pub(crate) struct Scenario {
     accounts: Vec<String>,
     coin: String,
     mintable: String,
-    pieces: String,
-    items: String,
+    /// An ERC-721 token.
+    pub(crate) pieces: String,
+    /// An ERC-1155 token.
+    pub(crate) items: String,
     wrapped: String,
     silent_fee: String,
     ancient: String,

@@ -43,18 +43,18 @@ impl Model {
 
     /// Ids that each address holds, in the order of their first transfers.
     #[must_use]
-    pub fn held_nfts(&self) -> BTreeMap<Address, Vec<HeldNft>> {
+    pub fn held_nfts(&self, nfts: &[ModelNft]) -> BTreeMap<Address, Vec<HeldNft>> {
         let mut held: BTreeMap<Address, Vec<HeldNft>> = BTreeMap::new();
-        for ModelNft { nft, holders, .. } in self.nfts() {
+        for ModelNft { nft, holders, .. } in nfts {
             let metadata = self.metadata_of(nft.token);
             for Holder { address, balance } in holders {
-                held.entry(address).or_default().push(HeldNft {
+                held.entry(*address).or_default().push(HeldNft {
                     token: nft.token,
                     kind: nft.kind,
                     token_name: metadata.name.clone(),
                     token_symbol: metadata.symbol.clone(),
                     id: nft.id,
-                    amount: balance,
+                    amount: *balance,
                 });
             }
         }
