@@ -30,7 +30,10 @@ pub(crate) const TOTALS: &str =
     "transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices, nfts";
 
 impl Totals {
-    /// From nine columns.
+    /// The number of its columns.
+    pub(crate) const COLUMNS: usize = 9;
+
+    /// From its columns, the first of which is at a position.
     pub(crate) fn from_row(row: &Row, first: usize) -> Result<Self, StoreError> {
         Ok(Self {
             transactions: row.u64(first)?,
