@@ -1,6 +1,7 @@
 //! The routes, one file per resource, each with its `router()`.
 
 mod addresses;
+mod approvals;
 mod artifacts;
 mod blocks;
 mod contracts;
@@ -38,6 +39,7 @@ pub(crate) fn router() -> OpenApiRouter<App> {
         .merge(internal_transactions::router())
         .merge(tokens::router())
         .merge(nfts::router())
+        .merge(approvals::router())
         .merge(addresses::router())
         .merge(query::router())
         .merge(verify::router())

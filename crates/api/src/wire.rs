@@ -2,6 +2,7 @@
 
 mod address;
 mod api_key;
+mod approval;
 mod artifacts;
 mod block;
 mod compiler;
@@ -28,6 +29,7 @@ mod webhook;
 
 pub use address::{AddressDetail, Contract, KnownSource};
 pub use api_key::{ApiKey, ApiKeyList, CreatedKey, NewKeyRequest, RevokedKey};
+pub use approval::{Approval, ApprovalList, Scope};
 pub use artifacts::{CompilerJson, StandardJsonInput, StandardJsonSource};
 pub use block::{Block, BlockList};
 pub use compiler::{Compiler, CompilerList};

@@ -5,6 +5,7 @@
 mod account;
 mod address;
 mod api_key;
+mod approval;
 mod block;
 mod changes;
 mod delivery;
@@ -34,6 +35,7 @@ pub use account::{Account, Code};
 pub use address::{AddressOverview, AddressSummary, Creation};
 pub use alloy_primitives::{Address, B256, Bytes, U256};
 pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
+pub use approval::{Approval, ApprovalEvent, ApprovalScope};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
 pub use changes::{BlockChanges, InnerCreation, Involvement, TouchedHolder};
 pub use delivery::{

@@ -1,5 +1,6 @@
 //! Decodes a block's logs. Pure: the same block always gives the same result.
 
+mod approvals;
 mod events;
 mod involvement;
 #[cfg(test)]
@@ -8,7 +9,8 @@ mod swaps;
 mod touches;
 mod transfers;
 
-use domain::{Block, FetchedBlock, InnerCreation, Involvement, TouchedHolder, Transaction};
+use approvals::approval;
+use domain::{ApprovalEvent, Block, FetchedBlock, InnerCreation, Involvement, TouchedHolder, Transaction};
 use involvement::involvements;
 #[cfg(test)]
 pub(crate) use swaps::Exchanged;
@@ -25,6 +27,8 @@ pub(crate) struct DecodedBlock {
     pub(crate) transactions: Vec<Transaction>,
     pub(crate) involved: Vec<Involvement>,
     pub(crate) transfers: Transfers,
+    /// In log order.
+    pub(crate) approvals: Vec<ApprovalEvent>,
     /// Without duplicates.
     pub(crate) touched_holders: Vec<TouchedHolder>,
     /// In log order.
@@ -38,17 +42,18 @@ pub(crate) fn decode_block(fetched: FetchedBlock, inner_creations: Option<Vec<In
     let FetchedBlock { block, transactions, logs } = fetched;
     let involved = involvements(&transactions, &logs, inner_creations.as_deref().unwrap_or_default());
     let mut transfers = Transfers::default();
-    let mut touched_holders = Vec::new();
+    let (mut approvals, mut touched_holders) = (Vec::new(), Vec::new());
     let mut swaps = Vec::new();
     let is_known = |tx_index: u32| usize::try_from(tx_index).is_ok_and(|index| index < transactions.len());
     for log in logs.iter().filter(|log| is_known(log.tx_index)) {
         transfers.take(log);
+        approvals.extend(approval(log));
         touched_holders.extend(touched_holder(log));
         swaps.extend(swap(log));
     }
     touched_holders.sort_unstable();
     touched_holders.dedup();
-    DecodedBlock { block, transactions, involved, transfers, touched_holders, swaps, inner_creations }
+    DecodedBlock { block, transactions, involved, transfers, approvals, touched_holders, swaps, inner_creations }
 }
 
 #[cfg(test)]

@@ -41,11 +41,29 @@ impl Resolver {
     }
 
     pub(crate) async fn resolve(&self, decoded: DecodedBlock) -> Result<BlockChanges, FollowError> {
-        let DecodedBlock { block, transactions, involved, transfers, touched_holders, swaps, inner_creations } =
-            decoded;
+        let DecodedBlock {
+            block,
+            transactions,
+            involved,
+            transfers,
+            approvals,
+            touched_holders,
+            swaps,
+            inner_creations,
+        } = decoded;
         let transfers = self.resolve_standards(transfers, block.id()).await?;
         let (trades, pools) = self.find_trades(swaps, block.id()).await?;
-        Ok(BlockChanges { block, transactions, involved, transfers, touched_holders, trades, pools, inner_creations })
+        Ok(BlockChanges {
+            block,
+            transactions,
+            involved,
+            transfers,
+            approvals,
+            touched_holders,
+            trades,
+            pools,
+            inner_creations,
+        })
     }
 
     async fn resolve_standards(

@@ -16,6 +16,8 @@ pub(crate) type TradeId = u64;
 pub(crate) type AddressId = u64;
 /// The sequential id of an NFT, in the order of first transfers, from 0.
 pub(crate) type NftId = u64;
+/// The sequential id of an approval, in the order in which they were first given, from 0.
+pub(crate) type ApprovalId = u64;
 /// The id of an internal transaction, in chain order: see [`crate::internal`].
 pub(crate) type InternalId = u64;
 /// The sequential id of an address in internal transactions, in the order of tracing, from 0. It is never reverted.

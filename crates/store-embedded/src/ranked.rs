@@ -28,6 +28,8 @@ pub(crate) enum RankedSet {
     NftHolders { nft: NftId },
     /// Ids of tokens that an address holds, by NFT id (all have the same number).
     HeldNfts { holder: AddressId },
+    /// Approvals that an address gave and that are not revoked, by id (all have the same number).
+    Approvals { owner: AddressId },
     /// Verified contracts that still have the verified code, by sequential id (all have the same number).
     VerifiedContracts,
 }
@@ -41,6 +43,7 @@ impl RankedSet {
             Self::VerifiedContracts => (3, 0),
             Self::NftHolders { nft } => (4, nft),
             Self::HeldNfts { holder } => (5, holder),
+            Self::Approvals { owner } => (6, owner),
         };
         Key::EMPTY.then(&[tag]).then(&id_bytes(owner))
     }
@@ -52,7 +55,8 @@ impl RankedSet {
             | Self::Holders { .. }
             | Self::HeldTokens { .. }
             | Self::NftHolders { .. }
-            | Self::HeldNfts { .. } => (Table::Ranked, Table::RankCount),
+            | Self::HeldNfts { .. }
+            | Self::Approvals { .. } => (Table::Ranked, Table::RankCount),
             // Not determined by the chain alone.
             Self::VerifiedContracts => (Table::VerifiedListed, Table::VerifiedListedCount),
         }
@@ -63,9 +67,11 @@ impl RankedSet {
     fn counted_tie_lengths(self) -> &'static [usize] {
         match self {
             Self::Tokens => &[1, 2],
-            Self::Holders { .. } | Self::HeldTokens { .. } | Self::NftHolders { .. } | Self::VerifiedContracts => {
-                &[3, 4]
-            }
+            Self::Holders { .. }
+            | Self::HeldTokens { .. }
+            | Self::NftHolders { .. }
+            | Self::Approvals { .. }
+            | Self::VerifiedContracts => &[3, 4],
             // One address can hold far more ids than there are tokens.
             Self::HeldNfts { .. } => &[2, 3, 4],
         }

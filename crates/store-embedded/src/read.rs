@@ -1,6 +1,7 @@
 //! Queries on one consistent snapshot.
 
 mod addresses;
+mod approvals;
 mod blocks;
 mod caches;
 mod checkpoints;

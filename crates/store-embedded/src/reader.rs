@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressOverview, AddressSummary, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef,
-    Bytes, HeldNft, Holder, InternalFilter, InternalPage, Nft, Page, PageRequest, Pool, Stats, Token, TokenBalance,
-    Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer,
+    Account, Address, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId, BlockRange,
+    BlockRef, Bytes, HeldNft, Holder, InternalFilter, InternalPage, Nft, Page, PageRequest, Pool, Stats, Token,
+    TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer,
     TransferFilter, U256,
 };
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
@@ -218,6 +218,10 @@ impl ChainReader for EmbeddedReader {
         page: PageRequest,
     ) -> Result<Option<Page<Transfer>>, StoreError> {
         self.read(move |index| index.list_nft_transfers(token, id, page)).await
+    }
+
+    async fn list_approvals(&self, owner: Address, page: PageRequest) -> Result<Page<Approval>, StoreError> {
+        self.read(move |index| index.list_approvals(owner, page)).await
     }
 
     async fn list_held_nfts(&self, address: Address, page: PageRequest) -> Result<Page<HeldNft>, StoreError> {

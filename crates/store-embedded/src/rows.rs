@@ -2,6 +2,7 @@
 
 mod account;
 mod address;
+mod approval;
 mod block;
 mod creation;
 mod failure;
@@ -15,6 +16,7 @@ mod transfer;
 
 pub(crate) use account::{account_from_row, account_to_row};
 pub(crate) use address::AddressRow;
+pub(crate) use approval::ApprovalRow;
 pub(crate) use block::{BlockRow, Totals};
 pub(crate) use creation::CreationRow;
 pub(crate) use failure::{failure_from_row, failure_to_row};

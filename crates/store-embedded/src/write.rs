@@ -1,6 +1,7 @@
 //! Commit and revert. A revert removes exactly what the commit added.
 
 mod addresses;
+mod approvals;
 mod codes;
 mod commit;
 mod holders;

@@ -23,15 +23,16 @@ pub(crate) struct Totals {
     pub(crate) untraced_blocks: u64,
     pub(crate) gas_prices: U256,
     pub(crate) nfts: u64,
+    pub(crate) approvals: u64,
 }
 
 /// The columns of [`Totals`], of a block or of the chain.
-pub(crate) const TOTALS: &str =
-    "transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices, nfts";
+pub(crate) const TOTALS: &str = "transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices, nfts, \
+     approvals";
 
 impl Totals {
     /// The number of its columns.
-    pub(crate) const COLUMNS: usize = 9;
+    pub(crate) const COLUMNS: usize = 10;
 
     /// From its columns, the first of which is at a position.
     pub(crate) fn from_row(row: &Row, first: usize) -> Result<Self, StoreError> {
@@ -45,6 +46,7 @@ impl Totals {
             untraced_blocks: row.u64(first + 6)?,
             gas_prices: row.amount(first + 7)?,
             nfts: row.u64(first + 8)?,
+            approvals: row.u64(first + 9)?,
         })
     }
 }
@@ -90,12 +92,13 @@ impl Chain {
             untraced_blocks,
             gas_prices,
             nfts,
+            approvals,
         } = self.totals;
         execute(
             client,
             "update chain set first_block = $1, tip_number = $2, tip_hash = $3, undo_first = $4, transactions = $5,
                 transfers = $6, trades = $7, addresses = $8, tokens = $9, filled_blocks = $10, untraced_blocks = $11,
-                gas_prices = $12, nfts = $13",
+                gas_prices = $12, nfts = $13, approvals = $14",
             &[
                 &self.first_block.map(int8),
                 &self.tip.map(|tip| int8(tip.number)),
@@ -110,6 +113,7 @@ impl Chain {
                 &int8(untraced_blocks),
                 &Numeric::from(gas_prices),
                 &int8(nfts),
+                &int8(approvals),
             ],
         )
         .await?;

@@ -39,12 +39,13 @@ pub struct Findings {
 }
 
 /// A table with ids without gaps, and its total in the row of the chain.
-const NUMBERED: [(&str, &str); 5] = [
+const NUMBERED: [(&str, &str); 6] = [
     ("transaction", "transactions"),
     ("transfer", "transfers"),
     ("trade", "trades"),
     ("address", "addresses"),
     ("nft", "nfts"),
+    ("approval", "approvals"),
 ];
 
 impl PostgresStore {

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The SQL of each migration, in order: the first one is number 1.
-const MIGRATIONS: [&str; 12] = [
+const MIGRATIONS: [&str; 13] = [
     include_str!("../migrations/0001_chain.sql"),
     include_str!("../migrations/0002_lists.sql"),
     include_str!("../migrations/0003_records.sql"),
@@ -24,10 +24,11 @@ const MIGRATIONS: [&str; 12] = [
     include_str!("../migrations/0010_record_transfer.sql"),
     include_str!("../migrations/0011_internal.sql"),
     include_str!("../migrations/0013_nfts.sql"),
+    include_str!("../migrations/0014_approvals.sql"),
 ];
 
 /// An index that an earlier version filled lacks data that later ones take from blocks: it is filled again.
-const OLDEST_INDEX: u32 = 12;
+const OLDEST_INDEX: u32 = 13;
 
 const OLDEST_SERVER: i32 = 140_000;
 

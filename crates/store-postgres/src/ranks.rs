@@ -10,6 +10,7 @@ use crate::{database::query, lists::AddressId, numeric::Numeric, rows::int8};
 pub(crate) const HOLDERS: i16 = 1;
 pub(crate) const HELD_TOKENS: i16 = 2;
 pub(crate) const HELD_NFTS: i16 = 5;
+pub(crate) const APPROVALS: i16 = 6;
 /// The kind of sets that belong to an id of a token.
 pub(crate) const NFT_HOLDERS: i16 = 4;
 
@@ -25,6 +26,8 @@ pub(crate) enum RankedSet {
     NftHolders { nft: u64 },
     /// Ids of tokens that an address holds, by their number.
     HeldNfts { holder: AddressId },
+    /// Approvals that an address gave and that are not revoked, by id.
+    Approvals { owner: AddressId },
     /// Verified contracts that still have the verified code, by number.
     VerifiedContracts,
 }
@@ -38,6 +41,7 @@ impl RankedSet {
             Self::VerifiedContracts => 3,
             Self::NftHolders { .. } => NFT_HOLDERS,
             Self::HeldNfts { .. } => HELD_NFTS,
+            Self::Approvals { .. } => APPROVALS,
         }
     }
 
@@ -47,7 +51,8 @@ impl RankedSet {
             Self::Holders { token: owner }
             | Self::HeldTokens { holder: owner }
             | Self::NftHolders { nft: owner }
-            | Self::HeldNfts { holder: owner } => int8(owner),
+            | Self::HeldNfts { holder: owner }
+            | Self::Approvals { owner } => int8(owner),
         }
     }
 }

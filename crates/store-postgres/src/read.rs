@@ -1,6 +1,7 @@
 //! Queries. Each is one statement, or runs in a transaction that sees one state.
 
 mod addresses;
+mod approvals;
 mod blocks;
 mod internal;
 mod nfts;
@@ -13,6 +14,7 @@ mod transfers;
 
 pub(crate) use self::{
     addresses::{find_address, find_address_overview, find_code, find_code_hash},
+    approvals::list_approvals,
     blocks::{find_block, find_tip, list_blocks, list_gas_prices, list_mined_blocks, stats},
     internal::list_internal_transactions,
     nfts::{find_nft, list_held_nfts, list_nft_holders, list_nft_transfers, list_nfts},

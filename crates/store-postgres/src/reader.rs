@@ -3,10 +3,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use deadpool_postgres::GenericClient;
 use domain::{
-    Account, Address, AddressOverview, AddressSummary, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef,
-    Bytes, Code, FailureSource, HeldNft, Holder, InternalFilter, InternalPage, Nft, Page, PageRequest, Pool, Stats,
-    Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter,
-    Transfer, TransferFilter, U256,
+    Account, Address, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId, BlockRange,
+    BlockRef, Bytes, Code, FailureSource, HeldNft, Holder, InternalFilter, InternalPage, Nft, Page, PageRequest, Pool,
+    Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
+    TransactionFilter, Transfer, TransferFilter, U256,
 };
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
 use tokio_postgres::Row;
@@ -236,6 +236,10 @@ impl ChainReader for PostgresReader {
         page: PageRequest,
     ) -> Result<Option<Page<Transfer>>, StoreError> {
         read!(self, |client| read::list_nft_transfers(&client, token, id, page))
+    }
+
+    async fn list_approvals(&self, owner: Address, page: PageRequest) -> Result<Page<Approval>, StoreError> {
+        read!(self, |client| read::list_approvals(&client, owner, page))
     }
 
     async fn list_held_nfts(&self, address: Address, page: PageRequest) -> Result<Page<HeldNft>, StoreError> {

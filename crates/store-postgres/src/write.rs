@@ -1,5 +1,6 @@
 //! Commit and revert, and data from contracts. A revert removes exactly what the commit added.
 
+mod approvals;
 mod codes;
 mod commit;
 mod copy;

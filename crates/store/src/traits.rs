@@ -1,9 +1,9 @@
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressOverview, AddressSummary, B256, Block, BlockChanges, BlockGasPrice, BlockId, BlockNumber,
-    BlockRange, BlockRef, Bytes, HeldNft, Holder, InternalFilter, InternalPage, Nft, Page, PageRequest, Pool, Stats,
-    Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter,
-    Transfer, TransferFilter, U256,
+    Account, Address, AddressOverview, AddressSummary, Approval, B256, Block, BlockChanges, BlockGasPrice, BlockId,
+    BlockNumber, BlockRange, BlockRef, Bytes, HeldNft, Holder, InternalFilter, InternalPage, Nft, Page, PageRequest,
+    Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
+    TransactionFilter, Transfer, TransferFilter, U256,
 };
 
 use crate::{ContractDataWriter, InternalWriter, StoreError};
@@ -155,6 +155,9 @@ pub trait ChainReader: Send + Sync {
 
     /// Ids that an address holds, those that were first transferred last come first.
     async fn list_held_nfts(&self, address: Address, page: PageRequest) -> Result<Page<HeldNft>, StoreError>;
+
+    /// Approvals that an address gave and that are not revoked, those first given last come first.
+    async fn list_approvals(&self, owner: Address, page: PageRequest) -> Result<Page<Approval>, StoreError>;
 }
 
 /// Accounts as the node last returned them, stored for when the node is unavailable.

@@ -1,6 +1,7 @@
 //! The pages, one file each.
 
 mod address;
+mod approvals;
 mod block;
 mod blocks;
 mod calls;

@@ -33,6 +33,7 @@ fn the_document_has_all_routes() {
     let described: BTreeSet<String> = document().paths.paths.into_keys().collect();
     let served = [
         "/api/v1/addresses/{address}",
+        "/api/v1/addresses/{address}/approvals",
         "/api/v1/addresses/{address}/nfts",
         "/api/v1/addresses/{address}/tokens",
         "/api/v1/blocks",

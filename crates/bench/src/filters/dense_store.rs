@@ -83,6 +83,7 @@ impl DenseStore {
             involved: Vec::new(),
             inner_creations: None,
             transfers,
+            approvals: Vec::new(),
             touched_holders: Vec::new(),
             trades,
             pools,

@@ -207,6 +207,7 @@ impl World {
             transactions,
             involved,
             transfers: vec![],
+            approvals: Vec::new(),
             touched_holders: vec![],
             trades: vec![],
             pools: vec![],

@@ -95,7 +95,14 @@ pub(crate) async fn responses(explorer: &TestExplorer) -> BTreeMap<String, Strin
     addresses.sort_unstable();
     addresses.dedup();
     for address in &addresses {
-        for path in ["", "/tokens?limit=3", "/tokens?limit=3&page=2", "/nfts?limit=3", "/nfts?limit=3&page=2"] {
+        for path in [
+            "",
+            "/tokens?limit=3",
+            "/tokens?limit=3&page=2",
+            "/nfts?limit=3",
+            "/nfts?limit=3&page=2",
+            "/approvals?limit=2",
+        ] {
             get(format!("/api/v1/addresses/{address}{path}")).await;
         }
         get(format!("/api/v1/contracts/{address}")).await;

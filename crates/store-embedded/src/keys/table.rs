@@ -72,6 +72,8 @@ tables! {
     InternalPartyId = 0x25, Lookup, Other;
     /// token, id there -> NFT id.
     NftId = 0x26, Lookup, Chain;
+    /// token, owner and spender, or an id -> approval id.
+    ApprovalId = 0x27, Lookup, Chain;
     /// list -> its open chunk.
     Tail = 0x30, Lists, Chain;
     /// list, chunk number -> a full chunk.
@@ -102,6 +104,8 @@ tables! {
     NftOwner = 0x49, State, Chain;
     /// id of a BEP1155 NFT, holder -> the amount, if it is not zero.
     NftBalance = 0x4a, State, Chain;
+    /// approval id -> the approval, as its last event says.
+    Approval = 0x4b, State, Chain;
     /// token, holder -> nothing: the holder's rank may be out of date.
     Unranked = 0x60, State, Other;
     /// token, holder -> the balance by which the holder is ranked.

@@ -4,7 +4,7 @@ use store::StoreError;
 
 use crate::{
     codec::{RowReader, RowWriter},
-    keys::{AddressId, NftId, TradeId, TransferId, TxId},
+    keys::{AddressId, ApprovalId, NftId, TradeId, TransferId, TxId},
 };
 
 /// Cumulative counts along the chain, at a position between two blocks.
@@ -16,6 +16,7 @@ pub(crate) struct Totals {
     pub(crate) trades: TradeId,
     pub(crate) tokens: u64,
     pub(crate) nfts: NftId,
+    pub(crate) approvals: ApprovalId,
     /// Blocks with transactions.
     pub(crate) filled_blocks: u64,
     /// Blocks whose inner creations are unknown.
@@ -32,6 +33,7 @@ impl Totals {
         row.varint(self.trades);
         row.varint(self.tokens);
         row.varint(self.nfts);
+        row.varint(self.approvals);
         row.varint(self.filled_blocks);
         row.varint(self.untraced_blocks);
         row.amount(&self.gas_prices);
@@ -45,6 +47,7 @@ impl Totals {
             trades: row.varint()?,
             tokens: row.varint()?,
             nfts: row.varint()?,
+            approvals: row.varint()?,
             filled_blocks: row.varint()?,
             untraced_blocks: row.varint()?,
             gas_prices: row.amount()?,

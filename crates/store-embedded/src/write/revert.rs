@@ -7,7 +7,9 @@ use store::{
 };
 
 use super::{
-    WriteState, codes,
+    WriteState,
+    approvals::rerank_approvals,
+    codes,
     commit::sweep_where_source_changed,
     holders::{change_call_balance, mark_balance_pending, mark_drifting_balances},
     internal, metadata,
@@ -96,6 +98,7 @@ impl WriteState {
         sweep_where_source_changed(&overwrites, &mut batch)?;
         rerank_tokens(&touched, &mut overwrites, &view, &mut batch, |id| tokens::stored_address(&view, id))?;
         rerank_nfts(&overwrites, &view, &mut batch)?;
+        rerank_approvals(&overwrites, &view, &mut batch)?;
         overwrites.write(&mut batch);
         mark_codes_pending(&view, &mut batch, &grown, &kept, number)?;
         for list in grown {

@@ -32,7 +32,8 @@ impl Step<'_, '_> {
             self.append(ListKind::Transfers.of(to), Entry { id, roles: Roles { from: false, to: true } })?;
         }
         let kind = self.move_balance(event, parties, block)?;
-        self.move_nft(id, event, parties, kind)
+        self.move_nft(id, event, parties, kind)?;
+        self.end_approval(tx, event, token)
     }
 
     /// Returns the kind of the token.

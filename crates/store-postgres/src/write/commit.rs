@@ -49,6 +49,7 @@ impl WriteState {
         copy::pools(tx, &rows.pools).await?;
         self.append(tx, &appended, Some(&chain.totals)).await?;
         std::mem::take(&mut known.nfts).write(tx).await?;
+        std::mem::take(&mut known.approvals).write(tx).await?;
         add_creations(tx, &rows.creations).await?;
         codes::mark_pending(tx, &codes).await?;
 
@@ -184,6 +185,7 @@ fn undo_first(
 async fn prune(tx: &Transaction<'_>, undo_first: Option<BlockNumber>) -> Result<(), StoreError> {
     let first = undo_first.map_or(i64::MAX, int8);
     execute(tx, "delete from touched_balance where block < $1", &[&first]).await?;
+    execute(tx, "delete from approval_undo where block < $1", &[&first]).await?;
     Ok(())
 }
 

@@ -182,6 +182,7 @@ pub(super) async fn blocks(tx: &Transaction<'_>, rows: &[BlockCopy]) -> Result<(
         Type::INT8,
         Type::NUMERIC,
         Type::INT8,
+        Type::INT8,
     ];
     copy(tx, "block", &types, rows, |BlockCopy { block, miner, before }, out| {
         out.row(&[
@@ -204,6 +205,7 @@ pub(super) async fn blocks(tx: &Transaction<'_>, rows: &[BlockCopy]) -> Result<(
             &int8(before.untraced_blocks),
             &Numeric::from(before.gas_prices),
             &int8(before.nfts),
+            &int8(before.approvals),
         ])
     })
     .await

@@ -6,7 +6,7 @@ use store::{StoreError, fetch_policy};
 use tokio_postgres::Row;
 
 use super::{
-    WriteState, codes,
+    WriteState, approvals, codes,
     holders::{self, Marks, count_call_balance},
     internal, nfts,
     prefetch::{Pair, split},
@@ -45,6 +45,7 @@ impl WriteState {
         let kept = Totals::from_row(&get(tx, &sql, &[&int8(number + 1)]).await?, 0)?;
 
         nfts::revert(tx, &kept).await?;
+        approvals::revert(tx, &kept, number).await?;
         revert_balances(tx, &kept, number).await?;
         codes::mark_reverted(tx, &kept, number).await?;
         codes::drop_codes(tx, kept.addresses).await?;

@@ -1,6 +1,7 @@
 use domain::{
-    Address, B256, Block, BlockChanges, InnerCreation, InternalBlock, InternalEvent, InternalKind, Involvement, Pool,
-    PoolStyle, TokenKind, TouchedHolder, TradeDirection, TradeEvent, Transaction, TransferEvent, U256,
+    Address, ApprovalEvent, ApprovalScope, B256, Block, BlockChanges, InnerCreation, InternalBlock, InternalEvent,
+    InternalKind, Involvement, Pool, PoolStyle, TokenKind, TouchedHolder, TradeDirection, TradeEvent, Transaction,
+    TransferEvent, U256,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
@@ -84,10 +85,15 @@ impl RandomChain {
         involved.sort_unstable();
         involved.dedup();
         let (mut transfers, mut trades, mut pools, mut log_index) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        let mut approvals = Vec::new();
         for tx in transactions.iter().filter(|tx| tx.succeeded) {
             for _ in 0..self.rng.random_range(0..4) {
                 transfers.extend(self.transfer(tx.index, log_index));
                 log_index += 1;
+                if self.rng.random_ratio(1, 3) {
+                    approvals.push(self.approval(tx.index, log_index));
+                    log_index += 1;
+                }
             }
             if self.rng.random_ratio(1, 5) {
                 let (pool, trade) = self.trade(tx.index, log_index);
@@ -98,7 +104,17 @@ impl RandomChain {
         }
         let touches = if count == 0 { 0 } else { self.rng.random_range(0..3) };
         let touched_holders = (0..touches).map(|_| self.touched_holder()).collect();
-        BlockChanges { block, transactions, involved, transfers, touched_holders, trades, pools, inner_creations }
+        BlockChanges {
+            block,
+            transactions,
+            involved,
+            transfers,
+            approvals,
+            touched_holders,
+            trades,
+            pools,
+            inner_creations,
+        }
     }
 
     fn transaction(&mut self, block: &Block, index: u32) -> Transaction {
@@ -215,6 +231,26 @@ impl RandomChain {
                 token_id: (kind != TokenKind::Bep20).then(|| self.token_id()),
             })
             .collect()
+    }
+
+    /// Often of a known token and a known spender, so that approvals change and are revoked.
+    fn approval(&mut self, tx_index: u32, log_index: u32) -> ApprovalEvent {
+        let skewed = self.rng.random_range(0..self.tokens.len()).min(self.rng.random_range(0..self.tokens.len()));
+        let token = if self.rng.random_ratio(1, 20) { self.addresses[9] } else { self.tokens[skewed].0 };
+        let scope = match self.rng.random_range(0..3) {
+            0 => ApprovalScope::Amount,
+            1 => ApprovalScope::Id(self.token_id()),
+            _ => ApprovalScope::All,
+        };
+        let is_revoked = self.rng.random_ratio(1, 4);
+        let value = match scope {
+            _ if is_revoked => U256::ZERO,
+            ApprovalScope::Amount => self.amount(TokenKind::Bep20),
+            ApprovalScope::Id(_) | ApprovalScope::All => U256::ONE,
+        };
+        let owner = if self.rng.random_ratio(1, 30) { self.new_address() } else { self.known_address() };
+        let spender = Address::repeat_byte(self.rng.random_range(0..5));
+        ApprovalEvent { tx_index, log_index, token, owner, spender, scope, value }
     }
 
     /// Mostly one of a few, so that ids move often; at times a long one that is seen once.

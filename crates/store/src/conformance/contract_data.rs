@@ -88,6 +88,7 @@ impl Chain {
             transactions: vec![tx],
             involved: Vec::new(),
             transfers: (0..).zip(transfers).map(event).collect(),
+            approvals: Vec::new(),
             touched_holders: Vec::new(),
             trades: Vec::new(),
             pools: Vec::new(),

@@ -4,8 +4,11 @@ use std::cmp::Reverse;
 
 use domain::{Address, HeldNft, Nft, Order, Page, PageRequest, U256};
 
-use super::{Model, RandomChain, Subject, checks::ORDERS};
-use crate::StoreError;
+use super::{
+    Model, RandomChain, Subject,
+    checks::ORDERS,
+    walk::{in_order, walk},
+};
 
 pub(super) async fn nfts(subject: &Subject, model: &Model, chain: &RandomChain) {
     let reader = &subject.reader;
@@ -48,27 +51,5 @@ pub(super) async fn nfts(subject: &Subject, model: &Model, chain: &RandomChain) 
             let list = async |page| reader.list_held_nfts(*address, page).await;
             assert_eq!(walk(order, 17, list).await, in_order(expected.clone(), order), "ids of {address} {order:?}");
         }
-    }
-}
-
-/// From the oldest first to an order.
-fn in_order<T>(mut items: Vec<T>, order: Order) -> Vec<T> {
-    if order == Order::NewestFirst {
-        items.reverse();
-    }
-    items
-}
-
-/// All pages of a list. Each has the same total, which is the number of entries.
-async fn walk<T>(order: Order, limit: u32, list: impl AsyncFn(PageRequest) -> Result<Page<T>, StoreError>) -> Vec<T> {
-    let mut walked = Vec::new();
-    loop {
-        let found = list(PageRequest { offset: walked.len() as u64, limit, order }).await.expect("a page");
-        if found.items.is_empty() {
-            assert_eq!(walked.len() as u64, found.total, "entries and total");
-            return walked;
-        }
-        walked.extend(found.items);
-        assert!(walked.len() as u64 <= found.total, "more entries than the total");
     }
 }

@@ -10,7 +10,11 @@ use domain::{
 };
 use serde::Deserialize;
 
-use super::{App, contract_tab::ContractView};
+use super::{
+    App,
+    approvals::{Allowed, ApprovalsView},
+    contract_tab::ContractView,
+};
 use crate::{
     error::PageError,
     frame::{Frame, Section, page},
@@ -70,6 +74,7 @@ enum Tab {
     Transfers(Vec<TransferRow>),
     Holdings(Vec<HoldingRow>),
     Nfts(Vec<NftRow>),
+    Approvals(ApprovalsView),
     Trades(Vec<TradeRow>),
     Internal(Vec<InternalRow>, Option<ReachView>),
     Contract(Box<ContractView>),
@@ -82,6 +87,7 @@ impl Tab {
             Self::Transfers(_) => "transfers",
             Self::Holdings(_) => "tokens",
             Self::Nfts(_) => "nfts",
+            Self::Approvals(_) => "approvals",
             Self::Trades(_) => "trades",
             Self::Internal(..) => "internal",
             Self::Contract(_) => "contract",
@@ -237,6 +243,10 @@ impl WebState {
                     amount: Amount::of(held.amount, 0, ""),
                 });
                 (Tab::Nfts(rows.collect()), pager(total))
+            }
+            "approvals" => {
+                let (view, total) = self.approvals(address, request).await?;
+                (Tab::Approvals(view), pager(total))
             }
             "trades" => {
                 let filter = TradeFilter::of(address, self.chain.find_pool(address).await?.is_some());

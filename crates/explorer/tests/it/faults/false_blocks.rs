@@ -175,6 +175,7 @@ async fn write_false_blocks(data: &Path, from: u64, undo: fn(u64) -> Undo, mut c
             transactions: reader.list_transactions(&transactions, all).await.unwrap().items,
             involved: Vec::new(),
             transfers: reader.list_transfers(&transfers, all).await.unwrap().items.iter().map(|it| it.event).collect(),
+            approvals: Vec::new(),
             touched_holders: Vec::new(),
             trades: Vec::new(),
             pools: Vec::new(),

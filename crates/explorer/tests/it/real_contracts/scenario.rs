@@ -17,7 +17,8 @@ pub(crate) struct Scenario {
     pub(crate) anvil: Anvil,
     accounts: Vec<String>,
     coin: String,
-    mintable: String,
+    /// An ERC-20 token that anyone can mint.
+    pub(crate) mintable: String,
     /// An ERC-721 token.
     pub(crate) pieces: String,
     /// An ERC-1155 token.
