@@ -8,8 +8,8 @@ use axum::body::Bytes;
 pub(crate) use responses::{
     BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallFailed, CompilersUnavailable, InProgress,
     KeyConflict, NeedsKey, NoArtifact, NoCode, NoList, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchJob,
-    NoSuchKey, NoSuchToken, NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable, NotModified, NotOwner,
-    NotVerified, TooManyVerifications, TooManyWebhooks, Unavailable, WebhookConflict, WebhookQuota,
+    NoSuchKey, NoSuchToken, NoSuchTokenId, NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable, NotModified,
+    NotOwner, NotVerified, TooManyVerifications, TooManyWebhooks, Unavailable, WebhookConflict, WebhookQuota,
 };
 use utoipa::{
     IntoResponses, PartialSchema,

@@ -99,6 +99,8 @@ pub(crate) enum ApiError {
     AddressNotFound,
     #[error("no transfer of such a token is indexed")]
     TokenNotFound,
+    #[error("no transfer of this id of a token is indexed")]
+    TokenIdNotFound,
     #[error("the contract at this address is not verified: verify it with POST /api/v1/verify")]
     ContractNotVerified,
     #[error("this contract has no {artifact}: {reason}")]
@@ -184,6 +186,7 @@ impl ApiError {
             Self::TransactionNotFound => ProblemCode::TransactionNotFound,
             Self::AddressNotFound => ProblemCode::AddressNotFound,
             Self::TokenNotFound => ProblemCode::TokenNotFound,
+            Self::TokenIdNotFound => ProblemCode::TokenIdNotFound,
             Self::ContractNotVerified => ProblemCode::ContractNotVerified,
             Self::NoArtifact { .. } => ProblemCode::ArtifactNotAvailable,
             Self::InvalidContractField { .. } => ProblemCode::InvalidParameter,

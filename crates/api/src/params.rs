@@ -16,6 +16,7 @@ mod paging;
 mod path;
 mod query;
 mod query_body;
+mod token_id;
 mod webhook_id;
 mod whole_number;
 
@@ -28,4 +29,5 @@ pub use paging::Paging;
 pub(crate) use path::ValidPath;
 pub(crate) use query::{FromQuery, Query, ValidQuery};
 pub(crate) use query_body::{QueryBody, Selection, TradeSelection};
+pub(crate) use token_id::TokenIdPath;
 pub(crate) use webhook_id::{DeliveryPath, WebhookIdParam};

@@ -1,6 +1,7 @@
 //! The routes, one file per resource, each with its `router()`.
 
 mod addresses;
+mod approvals;
 mod artifacts;
 mod blocks;
 mod contracts;
@@ -9,6 +10,7 @@ mod health;
 mod internal_transactions;
 mod keys;
 mod logs;
+mod nfts;
 mod openapi;
 mod query;
 mod stats;
@@ -38,6 +40,8 @@ pub(crate) fn router() -> OpenApiRouter<App> {
         .merge(internal_transactions::router())
         .merge(logs::router())
         .merge(tokens::router())
+        .merge(nfts::router())
+        .merge(approvals::router())
         .merge(addresses::router())
         .merge(query::router())
         .merge(verify::router())

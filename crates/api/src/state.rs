@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc};
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
 use domain::{BlockNumber, ReplicaStatus, SyncStatus, TaskStatus, TokenPrefix};
-use enrichment::{Accounts, Dexes, Failures, Labels};
+use enrichment::{Accounts, Allowances, Dexes, Failures, Labels};
 use node::NodeClient;
 use store::{ChainReader, SharedJobs, SharedQuotas, UserRecords, VerifiedContracts};
 use tokio::sync::watch;
@@ -55,6 +55,7 @@ pub struct ApiState {
     pub(crate) chain: Arc<dyn ChainReader>,
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) failures: Arc<Failures>,
+    pub(crate) allowances: Allowances,
     pub(crate) sync: watch::Receiver<SyncStatus>,
     pub(crate) replica: Option<watch::Receiver<ReplicaStatus>>,
     pub(crate) tasks: watch::Receiver<Vec<TaskStatus>>,
@@ -100,6 +101,7 @@ impl ApiState {
             chain: parts.chain,
             accounts: parts.accounts,
             failures: parts.failures,
+            allowances: Allowances::new(parts.node.clone()),
             sync: parts.sync,
             replica: parts.replica,
             tasks: parts.tasks,

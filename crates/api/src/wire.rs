@@ -2,6 +2,7 @@
 
 mod address;
 mod api_key;
+mod approval;
 mod artifacts;
 mod block;
 mod compiler;
@@ -11,6 +12,7 @@ mod health;
 mod holder;
 mod internal_transaction;
 mod log;
+mod nft;
 mod pending_transaction;
 mod problem;
 mod query;
@@ -28,6 +30,7 @@ mod webhook;
 
 pub use address::{AddressDetail, Contract, KnownSource};
 pub use api_key::{ApiKey, ApiKeyList, CreatedKey, NewKeyRequest, RevokedKey};
+pub use approval::{Approval, ApprovalList, Scope};
 pub use artifacts::{CompilerJson, StandardJsonInput, StandardJsonSource};
 pub use block::{Block, BlockList};
 pub use compiler::{Compiler, CompilerList};
@@ -39,6 +42,7 @@ pub use health::{BackgroundTask, BlockTip, Health, HealthStatus, Phase, Rejected
 pub use holder::{Holder, HolderList, TokenBalance, TokenBalanceList};
 pub use internal_transaction::{InternalTransaction, InternalTransactionList, InternalType};
 pub use log::{EventLog, LogList};
+pub use nft::{HeldNft, HeldNftList, Nft, NftList, NftTransferList};
 pub use pending_transaction::{FoundTransaction, PendingTransaction};
 pub use problem::Problem;
 pub use query::{QueryEntity, QueryRecord, QueryResponse};

@@ -1,6 +1,6 @@
 use alloy_primitives::Address;
 
-use crate::{Block, LogEvent, Pool, TradeEvent, Transaction, TransferEvent};
+use crate::{ApprovalEvent, Block, LogEvent, Pool, TradeEvent, Transaction, TransferEvent};
 
 /// Everything that one block adds to the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct BlockChanges {
     pub logs: Vec<LogEvent>,
     /// In log order.
     pub transfers: Vec<TransferEvent>,
+    /// In log order.
+    pub approvals: Vec<ApprovalEvent>,
     /// Holders whose balance changed by an event other than a transfer, such as a deposit of the wrapped coin.
     pub touched_holders: Vec<TouchedHolder>,
     /// In log order; the pool of each is in `pools` of this or an earlier block.

@@ -5,12 +5,14 @@
 mod account;
 mod address;
 mod api_key;
+mod approval;
 mod block;
 mod changes;
 mod delivery;
 mod filter;
 mod internal_transaction;
 mod log;
+mod nft;
 mod page;
 mod pending_transaction;
 mod replica;
@@ -33,6 +35,7 @@ pub use account::{Account, Code};
 pub use address::{AddressOverview, AddressSummary, Creation};
 pub use alloy_primitives::{Address, B256, Bytes, U256};
 pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
+pub use approval::{Approval, ApprovalEvent, ApprovalScope};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
 pub use changes::{BlockChanges, InnerCreation, Involvement, TouchedHolder};
 pub use delivery::{
@@ -45,6 +48,7 @@ pub use internal_transaction::{
     InternalTransaction,
 };
 pub use log::{FetchedBlock, IndexedLog, Log, LogEvent, LogFilter, LogPage, MAX_TOPICS};
+pub use nft::{HeldNft, Nft};
 pub use page::{Order, Page, PageRequest};
 pub use pending_transaction::PendingTransaction;
 pub use replica::ReplicaStatus;

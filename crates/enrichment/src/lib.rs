@@ -1,12 +1,14 @@
-//! Data that the API and the pages show together with indexed data: accounts and reasons of failures from the node, the operator's labels
+//! Data that the API and the pages show together with indexed data: accounts, allowances and reasons of failures from the node, the operator's labels
 //! of addresses, and the names of exchanges. Both use the same instances, so that they never show different values.
 
 mod accounts;
+mod allowances;
 mod dexes;
 mod failures;
 mod labels;
 
 pub use accounts::{AccountError, AccountSource, AccountUnavailable, Accounts, SourcedAccount};
+pub use allowances::{Allowances, AllowancesUnavailable, CheckedAllowances};
 pub use dexes::{DexEntry, Dexes, DexesError};
 pub use failures::{FailureUnavailable, Failures};
 pub use labels::{LabelError, Labels, LabelsError};

@@ -177,6 +177,9 @@ fn explain_database(error: OpenError) -> anyhow::Error {
         OpenError::Store(StoreError::NewerSchema { .. }) => {
             "the database was written by a newer explorer: use that one, or another database with --database"
         }
+        OpenError::Store(StoreError::OlderSchema { .. }) => {
+            "the index in the database was written by an older explorer: index again into another database with --database"
+        }
         OpenError::Store(_) => "cannot open the database",
     };
     anyhow!(error).context(advice)

@@ -1,5 +1,6 @@
 //! Decodes a block's logs. Pure: the same block always gives the same result.
 
+mod approvals;
 mod events;
 mod involvement;
 #[cfg(test)]
@@ -8,7 +9,8 @@ mod swaps;
 mod touches;
 mod transfers;
 
-use domain::{Block, FetchedBlock, InnerCreation, Involvement, LogEvent, TouchedHolder, Transaction};
+use approvals::approval;
+use domain::{ApprovalEvent, Block, FetchedBlock, InnerCreation, Involvement, LogEvent, TouchedHolder, Transaction};
 use involvement::involvements;
 #[cfg(test)]
 pub(crate) use swaps::Exchanged;
@@ -27,6 +29,8 @@ pub(crate) struct DecodedBlock {
     /// In log order.
     pub(crate) logs: Vec<LogEvent>,
     pub(crate) transfers: Transfers,
+    /// In log order.
+    pub(crate) approvals: Vec<ApprovalEvent>,
     /// Without duplicates.
     pub(crate) touched_holders: Vec<TouchedHolder>,
     /// In log order.
@@ -40,19 +44,20 @@ pub(crate) fn decode_block(fetched: FetchedBlock, inner_creations: Option<Vec<In
     let FetchedBlock { block, transactions, mut logs } = fetched;
     let involved = involvements(&transactions, &logs, inner_creations.as_deref().unwrap_or_default());
     let mut transfers = Transfers::default();
-    let mut touched_holders = Vec::new();
+    let (mut approvals, mut touched_holders) = (Vec::new(), Vec::new());
     let mut swaps = Vec::new();
     let is_known = |tx_index: u32| usize::try_from(tx_index).is_ok_and(|index| index < transactions.len());
     logs.retain(|log| is_known(log.tx_index));
     for log in &logs {
         transfers.take(log);
+        approvals.extend(approval(log));
         touched_holders.extend(touched_holder(log));
         swaps.extend(swap(log));
     }
     touched_holders.sort_unstable();
     touched_holders.dedup();
     let logs = logs.into_iter().map(LogEvent::from).collect();
-    DecodedBlock { block, transactions, involved, logs, transfers, touched_holders, swaps, inner_creations }
+    DecodedBlock { block, transactions, involved, logs, transfers, approvals, touched_holders, swaps, inner_creations }
 }
 
 #[cfg(test)]

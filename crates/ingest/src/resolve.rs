@@ -41,8 +41,17 @@ impl Resolver {
     }
 
     pub(crate) async fn resolve(&self, decoded: DecodedBlock) -> Result<BlockChanges, FollowError> {
-        let DecodedBlock { block, transactions, involved, logs, transfers, touched_holders, swaps, inner_creations } =
-            decoded;
+        let DecodedBlock {
+            block,
+            transactions,
+            involved,
+            logs,
+            transfers,
+            approvals,
+            touched_holders,
+            swaps,
+            inner_creations,
+        } = decoded;
         let transfers = self.resolve_standards(transfers, block.id()).await?;
         let (trades, pools) = self.find_trades(swaps, block.id()).await?;
         Ok(BlockChanges {
@@ -51,6 +60,7 @@ impl Resolver {
             involved,
             logs,
             transfers,
+            approvals,
             touched_holders,
             trades,
             pools,

@@ -2,7 +2,7 @@
 
 mod table;
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, U256};
 use domain::{ApiKeyId, BlockNumber, BlockRef, DeliveryId, DeliveryNumber, JobId, KeyDigest, UnixMillis, WebhookId};
 pub(crate) use table::Table;
 
@@ -20,6 +20,10 @@ pub(crate) type TopicId = u64;
 pub(crate) type SourceId = u64;
 /// The sequential id of an address, in the order of first appearance, from 0.
 pub(crate) type AddressId = u64;
+/// The sequential id of an NFT, in the order of first transfers, from 0.
+pub(crate) type NftId = u64;
+/// The sequential id of an approval, in the order in which they were first given, from 0.
+pub(crate) type ApprovalId = u64;
 /// The id of an internal transaction, in chain order: see [`crate::internal`].
 pub(crate) type InternalId = u64;
 /// The sequential id of an address in internal transactions, in the order of tracing, from 0. It is never reverted.
@@ -169,6 +173,15 @@ impl Key {
         Self::of(&[&id_bytes(pair.token), &id_bytes(pair.holder)])
     }
 
+    /// An id of a token. Only for exact lookups: the keys of a token do not sort by id.
+    pub(crate) fn nft(token: AddressId, id: &U256) -> Self {
+        Self::of(&[&id_bytes(token), &id.to_be_bytes_trimmed_vec()])
+    }
+
+    pub(crate) fn nft_balance(nft: NftId, holder: AddressId) -> Self {
+        Self::of(&[&id_bytes(nft), &id_bytes(holder)])
+    }
+
     /// A key read from the engine; None if it is longer than any key.
     pub(crate) fn from_slice(bytes: &[u8]) -> Option<Self> {
         (bytes.len() <= LONGEST_KEY).then(|| Self::of(&[bytes]))
@@ -238,6 +251,12 @@ pub(crate) fn deliveries_in_block_key(key: &[u8]) -> (BlockNumber, WebhookId, De
     let (block, rest) = key.split_at_checked(8).unwrap_or_default();
     let (webhook, number) = rest.split_at_checked(ID_BYTES).unwrap_or_default();
     (number_in_key(block, 0), number_in_key(webhook, 0), number_in_key(number, 0))
+}
+
+/// Reads the NFT and the holder in the key of a balance.
+pub(crate) fn nft_balance_in_key(key: &[u8]) -> (NftId, AddressId) {
+    let (nft, holder) = key.split_at_checked(ID_BYTES).unwrap_or_default();
+    (number_in_key(nft, 0), number_in_key(holder, 0))
 }
 
 /// Reads the delivery number after the webhook id in a key.
@@ -316,6 +335,10 @@ pub(crate) enum ListKind {
     Topic1Logs = 14,
     Topic2Logs = 15,
     Topic3Logs = 16,
+    /// Ids of the token at an address: NFT ids.
+    TokenNfts = 17,
+    /// Transfers of an NFT, by its id.
+    NftTransfers = 18,
 }
 
 /// The lists of logs by topic, by its position.
@@ -323,7 +346,7 @@ pub(crate) const TOPIC_LISTS: [ListKind; domain::MAX_TOPICS] =
     [ListKind::Topic0Logs, ListKind::Topic1Logs, ListKind::Topic2Logs, ListKind::Topic3Logs];
 
 impl ListKind {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 19] = [
         Self::Transactions,
         Self::Involved,
         Self::Mined,
@@ -341,6 +364,8 @@ impl ListKind {
         Self::Topic1Logs,
         Self::Topic2Logs,
         Self::Topic3Logs,
+        Self::TokenNfts,
+        Self::NftTransfers,
     ];
 
     pub(crate) fn from_byte(byte: u8) -> Option<Self> {

@@ -12,7 +12,7 @@ use store::StoreError;
 use crate::{
     codec::{RowReader, RowWriter},
     engine::{Batch, View},
-    keys::{AddressId, Key, Table, id_bytes},
+    keys::{AddressId, Key, NftId, Table, id_bytes},
 };
 
 /// Identifies a set.
@@ -24,6 +24,12 @@ pub(crate) enum RankedSet {
     Holders { token: AddressId },
     /// Tokens that an address holds, by id (all have the same number).
     HeldTokens { holder: AddressId },
+    /// Holders of an id of a BEP1155 token by amount, descending; ties by id.
+    NftHolders { nft: NftId },
+    /// Ids of tokens that an address holds, by NFT id (all have the same number).
+    HeldNfts { holder: AddressId },
+    /// Approvals that an address gave and that are not revoked, by id (all have the same number).
+    Approvals { owner: AddressId },
     /// Verified contracts that still have the verified code, by sequential id (all have the same number).
     VerifiedContracts,
 }
@@ -35,6 +41,9 @@ impl RankedSet {
             Self::Holders { token } => (1, token),
             Self::HeldTokens { holder } => (2, holder),
             Self::VerifiedContracts => (3, 0),
+            Self::NftHolders { nft } => (4, nft),
+            Self::HeldNfts { holder } => (5, holder),
+            Self::Approvals { owner } => (6, owner),
         };
         Key::EMPTY.then(&[tag]).then(&id_bytes(owner))
     }
@@ -42,7 +51,12 @@ impl RankedSet {
     /// The table of its members, and the table of their counts.
     fn tables(self) -> (Table, Table) {
         match self {
-            Self::Tokens | Self::Holders { .. } | Self::HeldTokens { .. } => (Table::Ranked, Table::RankCount),
+            Self::Tokens
+            | Self::Holders { .. }
+            | Self::HeldTokens { .. }
+            | Self::NftHolders { .. }
+            | Self::HeldNfts { .. }
+            | Self::Approvals { .. } => (Table::Ranked, Table::RankCount),
             // Not determined by the chain alone.
             Self::VerifiedContracts => (Table::VerifiedListed, Table::VerifiedListedCount),
         }
@@ -50,10 +64,16 @@ impl RankedSet {
 
     /// The lengths at which prefixes of the tie-breaker are counted. Random addresses differ early, sequential ids
     /// late.
-    fn counted_tie_lengths(self) -> [usize; 2] {
+    fn counted_tie_lengths(self) -> &'static [usize] {
         match self {
-            Self::Tokens => [1, 2],
-            Self::Holders { .. } | Self::HeldTokens { .. } | Self::VerifiedContracts => [3, 4],
+            Self::Tokens => &[1, 2],
+            Self::Holders { .. }
+            | Self::HeldTokens { .. }
+            | Self::NftHolders { .. }
+            | Self::Approvals { .. }
+            | Self::VerifiedContracts => &[3, 4],
+            // One address can hold far more ids than there are tokens.
+            Self::HeldNfts { .. } => &[2, 3, 4],
         }
     }
 
@@ -64,7 +84,7 @@ impl RankedSet {
         }
         let end = number_end(prefix);
         let number_lengths = (1..=COUNTED_NUMBER_BYTES.min(end)).chain([end]);
-        let tie_lengths = self.counted_tie_lengths().map(|length| end + length);
+        let tie_lengths = self.counted_tie_lengths().iter().map(|length| end + length);
         number_lengths.chain(tie_lengths).find(|length| *length > prefix.len())
     }
 }

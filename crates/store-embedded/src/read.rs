@@ -1,6 +1,7 @@
 //! Queries on one consistent snapshot.
 
 mod addresses;
+mod approvals;
 mod blocks;
 mod caches;
 mod checkpoints;
@@ -9,6 +10,7 @@ mod events;
 mod internal;
 mod logs;
 mod long_walk;
+mod nfts;
 mod search;
 mod select;
 mod stats;

@@ -2,10 +2,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressOverview, AddressSummary, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef,
-    Bytes, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Page, PageRequest, Pool, Stats, Token,
-    TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer,
-    TransferFilter,
+    Account, Address, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId, BlockRange,
+    BlockRef, Bytes, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft, Page, PageRequest, Pool,
+    Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
+    TransactionFilter, Transfer, TransferFilter, U256,
 };
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
 
@@ -197,6 +197,40 @@ impl ChainReader for EmbeddedReader {
 
     async fn list_address_tokens(&self, address: Address, page: PageRequest) -> Result<Page<TokenBalance>, StoreError> {
         self.read(move |index| index.list_address_tokens(address, page)).await
+    }
+
+    async fn list_nfts(&self, token: Address, page: PageRequest) -> Result<Option<Page<Nft>>, StoreError> {
+        self.read(move |index| index.list_nfts(token, page)).await
+    }
+
+    async fn find_nft(&self, token: Address, id: U256) -> Result<Option<Nft>, StoreError> {
+        self.read(move |index| index.find_nft(token, id)).await
+    }
+
+    async fn list_nft_holders(
+        &self,
+        token: Address,
+        id: U256,
+        page: PageRequest,
+    ) -> Result<Option<Page<Holder>>, StoreError> {
+        self.read(move |index| index.list_nft_holders(token, id, page)).await
+    }
+
+    async fn list_nft_transfers(
+        &self,
+        token: Address,
+        id: U256,
+        page: PageRequest,
+    ) -> Result<Option<Page<Transfer>>, StoreError> {
+        self.read(move |index| index.list_nft_transfers(token, id, page)).await
+    }
+
+    async fn list_approvals(&self, owner: Address, page: PageRequest) -> Result<Page<Approval>, StoreError> {
+        self.read(move |index| index.list_approvals(owner, page)).await
+    }
+
+    async fn list_held_nfts(&self, address: Address, page: PageRequest) -> Result<Page<HeldNft>, StoreError> {
+        self.read(move |index| index.list_held_nfts(address, page)).await
     }
 }
 

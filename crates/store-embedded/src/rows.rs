@@ -2,11 +2,13 @@
 
 mod account;
 mod address;
+mod approval;
 mod block;
 mod creation;
 mod failure;
 mod internal;
 mod log;
+mod nft;
 mod pool;
 mod token;
 mod trade;
@@ -15,11 +17,13 @@ mod transfer;
 
 pub(crate) use account::{account_from_row, account_to_row};
 pub(crate) use address::AddressRow;
+pub(crate) use approval::ApprovalRow;
 pub(crate) use block::{BlockRow, Totals};
 pub(crate) use creation::CreationRow;
 pub(crate) use failure::{failure_from_row, failure_to_row};
 pub(crate) use internal::InternalRow;
 pub(crate) use log::{LogRow, LogSource, topic_from_row, topic_to_row};
+pub(crate) use nft::NftRow;
 pub(crate) use pool::{PoolRow, exchange_list};
 pub(crate) use token::{
     AuditRow, CallHolders, TokenRow, balance_from_row, balance_to_row, metadata_from_row, metadata_to_row,

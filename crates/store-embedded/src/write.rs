@@ -1,6 +1,7 @@
 //! Commit and revert. A revert removes exactly what the commit added.
 
 mod addresses;
+mod approvals;
 mod codes;
 mod commit;
 mod dictionary;
@@ -8,6 +9,7 @@ mod holders;
 mod internal;
 mod logs;
 mod metadata;
+mod nfts;
 mod overwrite;
 mod ranks;
 mod revert;

@@ -27,15 +27,19 @@ pub(crate) struct Totals {
     pub(crate) log_topics: u64,
     /// Emitters with a first topic.
     pub(crate) log_sources: u64,
+    pub(crate) nfts: u64,
+    pub(crate) approvals: u64,
 }
 
 /// The columns of [`Totals`], of a block or of the chain.
 pub(crate) const TOTALS: &str = "transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices, logs, \
-     log_topics, log_sources";
-pub(crate) const TOTALS_COLUMNS: usize = 11;
+     log_topics, log_sources, nfts, approvals";
 
 impl Totals {
-    /// From the columns of [`TOTALS`].
+    /// The number of its columns.
+    pub(crate) const COLUMNS: usize = 13;
+
+    /// From its columns, the first of which is at a position.
     pub(crate) fn from_row(row: &Row, first: usize) -> Result<Self, StoreError> {
         Ok(Self {
             transactions: row.u64(first)?,
@@ -49,6 +53,8 @@ impl Totals {
             logs: row.u64(first + 8)?,
             log_topics: row.u64(first + 9)?,
             log_sources: row.u64(first + 10)?,
+            nfts: row.u64(first + 11)?,
+            approvals: row.u64(first + 12)?,
         })
     }
 }
@@ -96,12 +102,14 @@ impl Chain {
             logs,
             log_topics,
             log_sources,
+            nfts,
+            approvals,
         } = self.totals;
         execute(
             client,
             "update chain set first_block = $1, tip_number = $2, tip_hash = $3, undo_first = $4, transactions = $5,
                 transfers = $6, trades = $7, addresses = $8, tokens = $9, filled_blocks = $10, untraced_blocks = $11,
-                gas_prices = $12, logs = $13, log_topics = $14, log_sources = $15",
+                gas_prices = $12, logs = $13, log_topics = $14, log_sources = $15, nfts = $16, approvals = $17",
             &[
                 &self.first_block.map(int8),
                 &self.tip.map(|tip| int8(tip.number)),
@@ -118,6 +126,8 @@ impl Chain {
                 &int8(logs),
                 &int8(log_topics),
                 &int8(log_sources),
+                &int8(nfts),
+                &int8(approvals),
             ],
         )
         .await?;

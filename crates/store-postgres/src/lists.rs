@@ -43,6 +43,10 @@ pub(crate) enum List {
     Topic1Logs,
     Topic2Logs,
     Topic3Logs,
+    /// Ids of a token.
+    TokenNfts,
+    /// By the number of an id of a token.
+    NftTransfers,
 }
 
 /// The lists of logs by topic, by its position.
@@ -50,7 +54,7 @@ pub(crate) const TOPIC_LISTS: [List; domain::MAX_TOPICS] =
     [List::Topic0Logs, List::Topic1Logs, List::Topic2Logs, List::Topic3Logs];
 
 impl List {
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Transactions,
         Self::Involved,
         Self::Mined,
@@ -67,6 +71,8 @@ impl List {
         Self::Topic1Logs,
         Self::Topic2Logs,
         Self::Topic3Logs,
+        Self::TokenNfts,
+        Self::NftTransfers,
     ];
 
     /// The prefix of the names of its table and functions.
@@ -88,6 +94,8 @@ impl List {
             Self::Topic1Logs => "topic1_log",
             Self::Topic2Logs => "topic2_log",
             Self::Topic3Logs => "topic3_log",
+            Self::TokenNfts => "token_nft",
+            Self::NftTransfers => "nft_transfer",
         }
     }
 
@@ -96,7 +104,8 @@ impl List {
         match self {
             Self::Transactions | Self::Involved => Some(kept.transactions),
             Self::Mined => Some(block + 1),
-            Self::Transfers | Self::TokenTransfers => Some(kept.transfers),
+            Self::Transfers | Self::TokenTransfers | Self::NftTransfers => Some(kept.transfers),
+            Self::TokenNfts => Some(kept.nfts),
             Self::MakerTrades | Self::PoolTrades | Self::ExchangeTrades => Some(kept.trades),
             Self::InternalAbove | Self::InternalBelow => None,
             Self::EmitterLogs
@@ -114,6 +123,7 @@ impl List {
             Self::SourceLogs => before.log_sources,
             Self::Topic0Logs | Self::Topic1Logs | Self::Topic2Logs | Self::Topic3Logs => before.log_topics,
             Self::ExchangeTrades => exchange_owner(before.addresses, PoolStyle::V2),
+            Self::NftTransfers => before.nfts,
             Self::InternalAbove | Self::InternalBelow => u64::MAX,
             _ => before.addresses,
         }

@@ -39,7 +39,7 @@ pub struct Findings {
 }
 
 /// A table with ids without gaps, and its total in the row of the chain.
-const NUMBERED: [(&str, &str); 7] = [
+const NUMBERED: [(&str, &str); 9] = [
     ("transaction", "transactions"),
     ("transfer", "transfers"),
     ("trade", "trades"),
@@ -47,6 +47,8 @@ const NUMBERED: [(&str, &str); 7] = [
     ("log_topic", "log_topics"),
     ("log_source", "log_sources"),
     ("address", "addresses"),
+    ("nft", "nfts"),
+    ("approval", "approvals"),
 ];
 
 impl PostgresStore {

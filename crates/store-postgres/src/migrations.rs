@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The SQL of each migration, in order: the first one is number 1.
-const MIGRATIONS: [&str; 13] = [
+const MIGRATIONS: [&str; 15] = [
     include_str!("../migrations/0001_chain.sql"),
     include_str!("../migrations/0002_lists.sql"),
     include_str!("../migrations/0003_records.sql"),
@@ -25,7 +25,12 @@ const MIGRATIONS: [&str; 13] = [
     include_str!("../migrations/0011_internal.sql"),
     include_str!("../migrations/0012_internal_cursor.sql"),
     include_str!("../migrations/0013_logs.sql"),
+    include_str!("../migrations/0014_nfts.sql"),
+    include_str!("../migrations/0015_approvals.sql"),
 ];
+
+/// An index that an earlier version filled lacks data that later ones take from blocks: it is filled again.
+const OLDEST_INDEX: u32 = 15;
 
 const OLDEST_SERVER: i32 = 140_000;
 
@@ -57,6 +62,9 @@ pub(crate) async fn migrate(client: &mut Object, schema: &str) -> Result<(), Sto
 /// Applies each migration in its own transaction.
 async fn apply_missing(client: &mut Object, schema: &str) -> Result<(), StoreError> {
     let before = applied(client, schema).await?.unwrap_or_default();
+    if before > 0 && before < OLDEST_INDEX && has_blocks(client, schema).await? {
+        return Err(StoreError::OlderSchema { stored: before, known: OLDEST_INDEX });
+    }
     for (number, migration) in (1..).zip(MIGRATIONS).filter(|(number, _)| *number > before) {
         tracing::info!(number, "migrating the database");
         let tx = client.transaction().await.map_err(store_error)?;
@@ -73,6 +81,12 @@ async fn apply_missing(client: &mut Object, schema: &str) -> Result<(), StoreErr
         tx.commit().await.map_err(store_error)?;
     }
     Ok(())
+}
+
+async fn has_blocks(client: &impl GenericClient, schema: &str) -> Result<bool, StoreError> {
+    // Not cached: the table changes.
+    let sql = format!("select count(*) > 0 from {schema}.chain where tip_number is not null");
+    client.query_one(&sql, &[]).await.map_err(store_error)?.value(0)
 }
 
 async fn check_server(client: &impl GenericClient) -> Result<(), StoreError> {

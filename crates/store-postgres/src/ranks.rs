@@ -9,6 +9,10 @@ use crate::{database::query, lists::AddressId, numeric::Numeric, rows::int8};
 /// The kinds of sets that belong to an address.
 pub(crate) const HOLDERS: i16 = 1;
 pub(crate) const HELD_TOKENS: i16 = 2;
+pub(crate) const HELD_NFTS: i16 = 5;
+pub(crate) const APPROVALS: i16 = 6;
+/// The kind of sets that belong to an id of a token.
+pub(crate) const NFT_HOLDERS: i16 = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RankedSet {
@@ -18,6 +22,12 @@ pub(crate) enum RankedSet {
     Holders { token: AddressId },
     /// Tokens that an address holds, by id.
     HeldTokens { holder: AddressId },
+    /// Holders of an id of a multi-token by amount, descending; ties by id.
+    NftHolders { nft: u64 },
+    /// Ids of tokens that an address holds, by their number.
+    HeldNfts { holder: AddressId },
+    /// Approvals that an address gave and that are not revoked, by id.
+    Approvals { owner: AddressId },
     /// Verified contracts that still have the verified code, by number.
     VerifiedContracts,
 }
@@ -29,13 +39,20 @@ impl RankedSet {
             Self::Holders { .. } => HOLDERS,
             Self::HeldTokens { .. } => HELD_TOKENS,
             Self::VerifiedContracts => 3,
+            Self::NftHolders { .. } => NFT_HOLDERS,
+            Self::HeldNfts { .. } => HELD_NFTS,
+            Self::Approvals { .. } => APPROVALS,
         }
     }
 
     pub(crate) fn owner(self) -> i64 {
         match self {
             Self::Tokens | Self::VerifiedContracts => 0,
-            Self::Holders { token: owner } | Self::HeldTokens { holder: owner } => int8(owner),
+            Self::Holders { token: owner }
+            | Self::HeldTokens { holder: owner }
+            | Self::NftHolders { nft: owner }
+            | Self::HeldNfts { holder: owner }
+            | Self::Approvals { owner } => int8(owner),
         }
     }
 }

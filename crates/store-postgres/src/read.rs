@@ -1,9 +1,11 @@
 //! Queries. Each is one statement, or runs in a transaction that sees one state.
 
 mod addresses;
+mod approvals;
 mod blocks;
 mod internal;
 mod logs;
+mod nfts;
 mod pages;
 mod select;
 mod tokens;
@@ -13,9 +15,11 @@ mod transfers;
 
 pub(crate) use self::{
     addresses::{find_address, find_address_overview, find_code, find_code_hash},
+    approvals::list_approvals,
     blocks::{find_block, find_tip, list_blocks, list_gas_prices, list_mined_blocks, stats},
     internal::list_internal_transactions,
     logs::list_logs,
+    nfts::{find_nft, list_held_nfts, list_nft_holders, list_nft_transfers, list_nfts},
     tokens::{find_token, list_address_tokens, list_holders, list_tokens, search_tokens},
     trades::{combines_trade_lists, find_pool, list_trades},
     transactions::{combines_transaction_lists, find_transaction, find_transaction_events, list_transactions},

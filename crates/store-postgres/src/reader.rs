@@ -3,10 +3,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use deadpool_postgres::GenericClient;
 use domain::{
-    Account, Address, AddressOverview, AddressSummary, B256, Block, BlockGasPrice, BlockId, BlockRange, BlockRef,
-    Bytes, Code, FailureSource, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Page, PageRequest, Pool,
-    Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
-    TransactionFilter, Transfer, TransferFilter,
+    Account, Address, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId, BlockRange,
+    BlockRef, Bytes, Code, FailureSource, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft, Page,
+    PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
+    TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
 use tokio_postgres::Row;
@@ -214,6 +214,40 @@ impl ChainReader for PostgresReader {
 
     async fn list_address_tokens(&self, address: Address, page: PageRequest) -> Result<Page<TokenBalance>, StoreError> {
         read!(self, |client| read::list_address_tokens(&client, address, page))
+    }
+
+    async fn list_nfts(&self, token: Address, page: PageRequest) -> Result<Option<Page<Nft>>, StoreError> {
+        read!(self, |client| read::list_nfts(&client, token, page))
+    }
+
+    async fn find_nft(&self, token: Address, id: U256) -> Result<Option<Nft>, StoreError> {
+        read!(self, |client| read::find_nft(&client, token, id))
+    }
+
+    async fn list_nft_holders(
+        &self,
+        token: Address,
+        id: U256,
+        page: PageRequest,
+    ) -> Result<Option<Page<Holder>>, StoreError> {
+        read_snapshot!(self, |client| read::list_nft_holders(&client, token, id, page))
+    }
+
+    async fn list_nft_transfers(
+        &self,
+        token: Address,
+        id: U256,
+        page: PageRequest,
+    ) -> Result<Option<Page<Transfer>>, StoreError> {
+        read!(self, |client| read::list_nft_transfers(&client, token, id, page))
+    }
+
+    async fn list_approvals(&self, owner: Address, page: PageRequest) -> Result<Page<Approval>, StoreError> {
+        read!(self, |client| read::list_approvals(&client, owner, page))
+    }
+
+    async fn list_held_nfts(&self, address: Address, page: PageRequest) -> Result<Page<HeldNft>, StoreError> {
+        read!(self, |client| read::list_held_nfts(&client, address, page))
     }
 }
 

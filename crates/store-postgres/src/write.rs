@@ -1,5 +1,6 @@
 //! Commit and revert, and data from contracts. A revert removes exactly what the commit added.
 
+mod approvals;
 mod codes;
 mod commit;
 mod copy;
@@ -7,6 +8,7 @@ mod holders;
 mod internal;
 mod logs;
 mod metadata;
+mod nfts;
 mod prefetch;
 mod ranks;
 mod revert;

@@ -3,15 +3,18 @@
 //!
 //! A failed comparison panics, with the seed and the step in its message.
 
+mod approvals;
 mod chain;
 mod checks;
 mod contract_data;
 mod internal;
 mod logs;
 mod model;
+mod nfts;
 mod record_transfer;
 mod user_records;
 mod verified_contracts;
+mod walk;
 mod webhook_records;
 mod writers;
 mod written_data;

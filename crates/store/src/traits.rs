@@ -1,9 +1,9 @@
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressOverview, AddressSummary, B256, Block, BlockChanges, BlockGasPrice, BlockId, BlockNumber,
-    BlockRange, BlockRef, Bytes, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Page, PageRequest, Pool,
-    Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
-    TransactionFilter, Transfer, TransferFilter,
+    Account, Address, AddressOverview, AddressSummary, Approval, B256, Block, BlockChanges, BlockGasPrice, BlockId,
+    BlockNumber, BlockRange, BlockRef, Bytes, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft,
+    Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
+    TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 
 use crate::{ContractDataWriter, InternalWriter, StoreError};
@@ -132,6 +132,34 @@ pub trait ChainReader: Send + Sync {
 
     /// Tokens that an address holds, in the order in which they were first seen. May lag behind the tip.
     async fn list_address_tokens(&self, address: Address, page: PageRequest) -> Result<Page<TokenBalance>, StoreError>;
+
+    /// Every id that a token ever transferred, the newest first; None if the token is unknown.
+    async fn list_nfts(&self, token: Address, page: PageRequest) -> Result<Option<Page<Nft>>, StoreError>;
+
+    /// None if the token never transferred the id.
+    async fn find_nft(&self, token: Address, id: U256) -> Result<Option<Nft>, StoreError>;
+
+    /// Holders of an id, the largest amount first; None if the token never transferred the id.
+    async fn list_nft_holders(
+        &self,
+        token: Address,
+        id: U256,
+        page: PageRequest,
+    ) -> Result<Option<Page<Holder>>, StoreError>;
+
+    /// Transfers of an id; None if the token never transferred it.
+    async fn list_nft_transfers(
+        &self,
+        token: Address,
+        id: U256,
+        page: PageRequest,
+    ) -> Result<Option<Page<Transfer>>, StoreError>;
+
+    /// Ids that an address holds, those that were first transferred last come first.
+    async fn list_held_nfts(&self, address: Address, page: PageRequest) -> Result<Page<HeldNft>, StoreError>;
+
+    /// Approvals that an address gave and that are not revoked, those first given last come first.
+    async fn list_approvals(&self, owner: Address, page: PageRequest) -> Result<Page<Approval>, StoreError>;
 }
 
 /// Accounts as the node last returned them, stored for when the node is unavailable.

@@ -1,6 +1,7 @@
 //! The pages, one file each.
 
 mod address;
+mod approvals;
 mod block;
 mod blocks;
 mod calls;
@@ -9,6 +10,7 @@ mod contracts;
 mod developers;
 mod home;
 mod job;
+mod nft;
 mod pending;
 mod search;
 mod token;
@@ -50,6 +52,7 @@ pub(crate) fn router() -> Router<App> {
         .route("/address/{address}", get(address::show))
         .route("/tokens", get(tokens::show))
         .route("/token/{address}", get(token::show))
+        .route("/token/{address}/{id}", get(nft::show))
         .route("/trades", get(trades::show))
         .route("/contracts", get(contracts::show))
         .route("/address/{address}/call", post(calls::call).layer(DefaultBodyLimit::max(calls::MAX_BYTES)))

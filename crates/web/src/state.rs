@@ -3,7 +3,7 @@ use std::{num::NonZeroU32, sync::Arc};
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, calls::ContractCalls};
 use domain::SyncStatus;
-use enrichment::{Accounts, Failures};
+use enrichment::{Accounts, Allowances, Failures};
 use node::NodeClient;
 use store::{ChainReader, VerifiedContracts};
 use tokio::sync::{OnceCell, watch};
@@ -31,6 +31,7 @@ pub(crate) struct WebState {
     pub(crate) chain: Arc<dyn ChainReader>,
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) failures: Arc<Failures>,
+    pub(crate) allowances: Allowances,
     pub(crate) details: Details,
     pub(crate) verified: Arc<dyn VerifiedContracts>,
     pub(crate) jobs: VerificationJobs,
@@ -58,6 +59,7 @@ impl WebState {
             interfaces: Interfaces::new(),
             diamonds: Diamonds::new(),
             jobs: parts.jobs,
+            allowances: Allowances::new(parts.node.clone()),
             node: parts.node.clone(),
             chain_id: OnceCell::new(),
             details: Details::new(parts.node, Arc::clone(&budget)),

@@ -14,7 +14,7 @@ mod time;
 pub(crate) use amount::{Amount, grouped, in_units};
 pub(crate) use chart::Chart;
 pub(crate) use fields::{DecodedView, FieldRow, FieldValue};
-pub(crate) use links::{AddressLink, BlockLink, TokenLink, TransactionLink, short};
+pub(crate) use links::{AddressLink, BlockLink, NftLink, TokenLink, TransactionLink, short};
 pub(crate) use log::{ListedLog, LogRow};
 pub(crate) use pager::{Pager, Paging};
 pub(crate) use rows::{BlockRow, InternalRow, ReachView, TradeRow, TransactionRow, TransferRow, fee};

@@ -56,6 +56,7 @@ problem_responses! {
     NoSuchBlock: "No such block is indexed", [ApiError::BlockNotFound];
     NoSuchTransaction: "No such transaction is indexed", [ApiError::TransactionNotFound];
     NoSuchToken: "No transfer of such a token is indexed", [ApiError::TokenNotFound];
+    NoSuchTokenId: "No transfer of this id of a token is indexed", [ApiError::TokenIdNotFound];
     NoSuchAddress: "No indexed block contains the address, and the node knows nothing about it", [ApiError::AddressNotFound];
     BadBody: "The body is invalid; `field` names the invalid field", [
         ApiError::MissingField { field: "signature" },

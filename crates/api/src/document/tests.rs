@@ -33,6 +33,8 @@ fn the_document_has_all_routes() {
     let described: BTreeSet<String> = document().paths.paths.into_keys().collect();
     let served = [
         "/api/v1/addresses/{address}",
+        "/api/v1/addresses/{address}/approvals",
+        "/api/v1/addresses/{address}/nfts",
         "/api/v1/addresses/{address}/tokens",
         "/api/v1/blocks",
         "/api/v1/blocks/{numberOrHash}",
@@ -55,6 +57,10 @@ fn the_document_has_all_routes() {
         "/api/v1/tokens",
         "/api/v1/tokens/{address}",
         "/api/v1/tokens/{address}/holders",
+        "/api/v1/tokens/{address}/ids",
+        "/api/v1/tokens/{address}/ids/{id}",
+        "/api/v1/tokens/{address}/ids/{id}/holders",
+        "/api/v1/tokens/{address}/ids/{id}/transfers",
         "/api/v1/transactions",
         "/api/v1/transactions/{hash}",
         "/api/v1/verify",

@@ -64,6 +64,8 @@ problem_codes! {
     AddressNotFound = address_not_found, NOT_FOUND, "Address not found";
     /// No transfer of such a token is indexed.
     TokenNotFound = token_not_found, NOT_FOUND, "Token not found";
+    /// No transfer of this id of a token is indexed.
+    TokenIdNotFound = token_id_not_found, NOT_FOUND, "Token id not found";
     /// A required field or parameter is missing.
     MissingField = missing_field, BAD_REQUEST, "Missing field";
     /// The signature is malformed, and there is no contract that could check it.

@@ -84,6 +84,7 @@ impl DenseStore {
             logs: Vec::new(),
             inner_creations: None,
             transfers,
+            approvals: Vec::new(),
             touched_holders: Vec::new(),
             trades,
             pools,

@@ -208,6 +208,7 @@ impl World {
             involved,
             logs: vec![],
             transfers: vec![],
+            approvals: Vec::new(),
             touched_holders: vec![],
             trades: vec![],
             pools: vec![],

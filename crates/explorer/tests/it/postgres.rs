@@ -100,13 +100,26 @@ pub(crate) async fn responses(explorer: &TestExplorer) -> BTreeMap<String, Strin
         get(format!("/api/v1/tokens/{token}")).await;
         for page in 1..=2 {
             get(format!("/api/v1/tokens/{token}/holders?limit=5&page={page}")).await;
+            let ids = get(format!("/api/v1/tokens/{token}/ids?limit=5&page={page}")).await;
+            for id in texts(&ids, "ids", "tokenId") {
+                for end in ["", "/holders?limit=2", "/transfers?limit=2", "/transfers?limit=2&page=2"] {
+                    get(format!("/api/v1/tokens/{token}/ids/{id}{end}")).await;
+                }
+            }
         }
     }
     addresses.extend(tokens.iter().take(2).cloned());
     addresses.sort_unstable();
     addresses.dedup();
     for address in &addresses {
-        for path in ["", "/tokens?limit=3", "/tokens?limit=3&page=2"] {
+        for path in [
+            "",
+            "/tokens?limit=3",
+            "/tokens?limit=3&page=2",
+            "/nfts?limit=3",
+            "/nfts?limit=3&page=2",
+            "/approvals?limit=2",
+        ] {
             get(format!("/api/v1/addresses/{address}{path}")).await;
         }
         get(format!("/api/v1/contracts/{address}")).await;

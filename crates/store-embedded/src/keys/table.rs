@@ -62,6 +62,8 @@ tables! {
     LogTopic = 0x19, Dense, Chain;
     /// id of an emitter with a first topic -> both.
     LogSource = 0x1a, Dense, Chain;
+    /// NFT id -> token, and its id there.
+    Nft = 0x1b, Dense, Chain;
     /// hash prefix, number -> nothing.
     BlockByHash = 0x20, Lookup, Chain;
     /// hash prefix, transaction id -> nothing.
@@ -78,6 +80,10 @@ tables! {
     LogTopicId = 0x26, Lookup, Chain;
     /// emitter, id of a first topic -> the id of both.
     LogSourceId = 0x27, Lookup, Chain;
+    /// token, id there -> NFT id.
+    NftId = 0x28, Lookup, Chain;
+    /// token, owner and spender, or an id -> approval id.
+    ApprovalId = 0x29, Lookup, Chain;
     /// list -> its open chunk.
     Tail = 0x30, Lists, Chain;
     /// list, chunk number -> a full chunk.
@@ -104,6 +110,12 @@ tables! {
     Ranked = 0x47, State, Chain;
     /// ranked set, length and prefix of a sort key -> number of members with the prefix.
     RankCount = 0x48, State, Chain;
+    /// id of a BEP721 NFT -> its owner.
+    NftOwner = 0x49, State, Chain;
+    /// id of a BEP1155 NFT, holder -> the amount, if it is not zero.
+    NftBalance = 0x4a, State, Chain;
+    /// approval id -> the approval, as its last event says.
+    Approval = 0x4b, State, Chain;
     /// token, holder -> nothing: the holder's rank may be out of date.
     Unranked = 0x60, State, Other;
     /// token, holder -> the balance by which the holder is ranked.

@@ -76,7 +76,12 @@ impl ReadSnapshot {
     }
 
     /// The sort keys on a page. The default order of a ranked set is its stored order; the other one starts at its end.
-    fn ranked_page(&self, set: RankedSet, total: u64, page: PageRequest) -> Result<Vec<Vec<u8>>, StoreError> {
+    pub(super) fn ranked_page(
+        &self,
+        set: RankedSet,
+        total: u64,
+        page: PageRequest,
+    ) -> Result<Vec<Vec<u8>>, StoreError> {
         let own_order = PageRequest { order: Order::OldestFirst, ..page };
         let mut ranks: Vec<u64> = own_order.ranks(total).collect();
         if page.order == Order::OldestFirst {
@@ -104,4 +109,4 @@ impl ReadSnapshot {
     }
 }
 
-const BAD_SORT_KEY: StoreError = StoreError::Corrupt("a ranked set with an invalid sort key");
+pub(super) const BAD_SORT_KEY: StoreError = StoreError::Corrupt("a ranked set with an invalid sort key");

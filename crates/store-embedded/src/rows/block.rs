@@ -4,7 +4,7 @@ use store::StoreError;
 
 use crate::{
     codec::{RowReader, RowWriter},
-    keys::{AddressId, LogId, SourceId, TopicId, TradeId, TransferId, TxId},
+    keys::{AddressId, ApprovalId, LogId, NftId, SourceId, TopicId, TradeId, TransferId, TxId},
 };
 
 /// Cumulative counts along the chain, at a position between two blocks.
@@ -20,6 +20,8 @@ pub(crate) struct Totals {
     /// Emitters with a first topic.
     pub(crate) log_sources: SourceId,
     pub(crate) tokens: u64,
+    pub(crate) nfts: NftId,
+    pub(crate) approvals: ApprovalId,
     /// Blocks with transactions.
     pub(crate) filled_blocks: u64,
     /// Blocks whose inner creations are unknown.
@@ -38,6 +40,8 @@ impl Totals {
         row.varint(self.log_topics);
         row.varint(self.log_sources);
         row.varint(self.tokens);
+        row.varint(self.nfts);
+        row.varint(self.approvals);
         row.varint(self.filled_blocks);
         row.varint(self.untraced_blocks);
         row.amount(&self.gas_prices);
@@ -53,6 +57,8 @@ impl Totals {
             log_topics: row.varint()?,
             log_sources: row.varint()?,
             tokens: row.varint()?,
+            nfts: row.varint()?,
+            approvals: row.varint()?,
             filled_blocks: row.varint()?,
             untraced_blocks: row.varint()?,
             gas_prices: row.amount()?,

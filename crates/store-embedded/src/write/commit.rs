@@ -6,7 +6,10 @@ use store::{
     fetch_policy::{self, CodeEvent},
 };
 
-use super::{WriteState, holders, metadata, overwrite::Overwrites, ranks::rerank_tokens};
+use super::{
+    WriteState, approvals::rerank_approvals, holders, metadata, nfts::rerank_nfts, overwrite::Overwrites,
+    ranks::rerank_tokens,
+};
 use crate::{
     engine::{Batch, Engine, View},
     keys::{AddressId, Key, ListKey, ListKind, Pair, Table, TxId, number_in_key},
@@ -79,6 +82,8 @@ impl WriteState {
         sweep_where_source_changed(&overwrites, &mut batch)?;
         let addresses = &self.addresses;
         rerank_tokens(&moved_tokens, &mut overwrites, &view, &mut batch, |id| addresses.find(&view, id))?;
+        rerank_nfts(&overwrites, &view, &mut batch)?;
+        rerank_approvals(&overwrites, &view, &mut batch)?;
         overwrites.write(&mut batch);
         let start_block = tip.map_or(first.block.number, |tip| tip.start_block);
         meta::put_tip(&mut batch, &Tip { block: last.block.id(), start_block, totals });
@@ -152,6 +157,7 @@ impl Step<'_, '_> {
         let mut involved = changes.involved.iter().peekable();
         let mut logs = changes.logs.iter().peekable();
         let mut transfers = changes.transfers.iter().peekable();
+        let mut approvals = changes.approvals.iter().peekable();
         let mut trades = changes.trades.iter().peekable();
         let mut creations = changes.inner_creations.iter().flatten().peekable();
         for tx in &changes.transactions {
@@ -170,7 +176,14 @@ impl Step<'_, '_> {
                 self.add_log(id, log, block.number)?;
             }
             while let Some(transfer) = transfers.next_if(|transfer| transfer.tx_index == tx.index) {
+                // In log order: a transfer ends the approval of its id.
+                while let Some(approval) = approvals.next_if(|approval| approval.log_index < transfer.log_index) {
+                    self.add_approval(id, approval, block.number)?;
+                }
                 self.add_transfer(id, transfer, block.number)?;
+            }
+            while let Some(approval) = approvals.next_if(|approval| approval.tx_index == tx.index) {
+                self.add_approval(id, approval, block.number)?;
             }
             while let Some(trade) = trades.next_if(|trade| trade.tx_index == tx.index) {
                 self.add_trade(id, maker, trade, block.number)?;

@@ -7,10 +7,13 @@ use store::{
 };
 
 use super::{
-    WriteState, codes,
+    WriteState,
+    approvals::rerank_approvals,
+    codes,
     commit::sweep_where_source_changed,
     holders::{change_call_balance, mark_balance_pending, mark_drifting_balances},
     internal, logs, metadata,
+    nfts::rerank_nfts,
     overwrite::Overwrites,
     ranks::{rerank_holder, rerank_tokens},
     tokens,
@@ -94,13 +97,16 @@ impl WriteState {
         }
         sweep_where_source_changed(&overwrites, &mut batch)?;
         rerank_tokens(&touched, &mut overwrites, &view, &mut batch, |id| tokens::stored_address(&view, id))?;
+        rerank_nfts(&overwrites, &view, &mut batch)?;
+        rerank_approvals(&overwrites, &view, &mut batch)?;
         overwrites.write(&mut batch);
         mark_codes_pending(&view, &mut batch, &grown, &kept, number)?;
         for list in grown {
             let cut = match list.kind {
                 ListKind::Transactions | ListKind::Involved => kept.transactions,
                 ListKind::Mined => number + 1,
-                ListKind::Transfers | ListKind::TokenTransfers => kept.transfers,
+                ListKind::Transfers | ListKind::TokenTransfers | ListKind::NftTransfers => kept.transfers,
+                ListKind::TokenNfts => kept.nfts,
                 ListKind::MakerTrades | ListKind::PoolTrades | ListKind::V2Trades | ListKind::V3Trades => kept.trades,
                 ListKind::EmitterLogs
                 | ListKind::SourceLogs
@@ -119,6 +125,7 @@ impl WriteState {
         drop_rows(&mut batch, Table::Transfer, kept.transfers..tip.totals.transfers);
         drop_rows(&mut batch, Table::Trade, kept.trades..tip.totals.trades);
         logs::revert(&view, &mut batch, &kept, &tip.totals)?;
+        drop_rows(&mut batch, Table::Nft, kept.nfts..tip.totals.nfts);
         drop_addresses(&view, &mut batch, &kept, &tip.totals)?;
 
         let block = BlockRef { number, hash: block.hash };

@@ -1,6 +1,6 @@
 //! The effect of transfers on tokens: balances, and the number of holders.
 
-use domain::{Address, Balance, BlockNumber, TransferEvent};
+use domain::{Address, Balance, BlockNumber, TokenKind, TransferEvent};
 use store::{StoreError, fetch_policy};
 
 use super::commit::Step;
@@ -31,15 +31,18 @@ impl Step<'_, '_> {
         if to != from {
             self.append(ListKind::Transfers.of(to), Entry { id, roles: Roles { from: false, to: true } })?;
         }
-        self.move_balance(event, parties, block)
+        let kind = self.move_balance(event, parties, block)?;
+        self.move_nft(id, event, parties, kind)?;
+        self.end_approval(tx, event, token)
     }
 
+    /// Returns the kind of the token.
     fn move_balance(
         &mut self,
         event: &TransferEvent,
         parties: TransferParties,
         block: BlockNumber,
-    ) -> Result<(), StoreError> {
+    ) -> Result<TokenKind, StoreError> {
         let key = Key::id(parties.token);
         let mut token = match self.overwrites.get(Table::Token, &key)? {
             Some(row) => TokenRow::from_row(row)?,
@@ -74,7 +77,8 @@ impl Step<'_, '_> {
             let (old, new) = self.change_balance(pair, |old| old.checked_add(value))?;
             token.holder_count += u64::from(old.is_zero() && new.is_some_and(|new| !new.is_zero()));
         }
-        self.overwrites.put(Table::Token, &key, Some(token.to_row()))
+        self.overwrites.put(Table::Token, &key, Some(token.to_row()))?;
+        Ok(token.kind)
     }
 
     /// Returns the balance before and after; an impossible change leaves a balance of zero.

@@ -5,7 +5,7 @@ use tokio_postgres::Row;
 
 use super::pages::{clamped_range, page_of};
 use crate::{
-    chain::{Chain, TOTALS, TOTALS_COLUMNS, Totals},
+    chain::{Chain, TOTALS, Totals},
     database::{find, query},
     internal::{PROGRESS, progress_from_row},
     numeric::Numeric,
@@ -103,16 +103,16 @@ pub(crate) async fn stats(client: &impl GenericClient) -> Result<Stats, StoreErr
     let row = query(client, &sql, &[&limit(GAS_PRICE_BLOCKS - 1)]).await?.into_iter().next();
     let row = row.ok_or(StoreError::Corrupt("the row of the chain is missing"))?;
     let totals = Totals::from_row(&row, 1)?;
-    let after = 1 + TOTALS_COLUMNS;
-    let (transactions, gas_prices) = (row.u64(after)?, row.amount(after + 1)?);
+    let next = 1 + Totals::COLUMNS;
+    let (transactions, gas_prices) = (row.u64(next)?, row.amount(next + 1)?);
     let count = U256::from(totals.transactions - transactions);
-    let progress = progress_from_row(&row, after + 3)?;
+    let progress = progress_from_row(&row, next + 3)?;
     Ok(Stats {
         latest_block: row.option_u64(0)?,
         total_transactions: totals.transactions,
         total_tokens: totals.tokens,
         untraced_blocks: totals.untraced_blocks,
-        internal_reach: progress.zip(row.option_u64(after + 2)?).and_then(|(progress, first)| progress.reach(first)),
+        internal_reach: progress.zip(row.option_u64(next + 2)?).and_then(|(progress, first)| progress.reach(first)),
         average_gas_price: (totals.gas_prices - gas_prices).checked_div(count).unwrap_or_default(),
     })
 }

@@ -70,7 +70,7 @@ pub(crate) async fn list_address_tokens(
 }
 
 /// The rows of a page of the set of an address.
-async fn page_of_address(
+pub(super) async fn page_of_address(
     client: &impl GenericClient,
     sql: &str,
     kind: i16,

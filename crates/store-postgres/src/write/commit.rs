@@ -51,6 +51,8 @@ impl WriteState {
         copy::trades(tx, &rows.trades).await?;
         copy::pools(tx, &rows.pools).await?;
         self.append(tx, &appended, &chain.totals).await?;
+        std::mem::take(&mut known.nfts).write(tx).await?;
+        std::mem::take(&mut known.approvals).write(tx).await?;
         add_creations(tx, &rows.creations).await?;
         codes::mark_pending(tx, &codes).await?;
 
@@ -126,20 +128,20 @@ impl WriteState {
     ) -> Result<(), StoreError> {
         for list in List::ALL {
             let first_new = list.first_new_owner(before_all);
-            let mut before: BTreeMap<u64, Tail> = BTreeMap::new();
+            let mut ends: BTreeMap<u64, Tail> = BTreeMap::new();
             let mut missing = Vec::new();
             for owner in appended.owners(list).filter(|owner| *owner < first_new) {
                 match self.tails.get(&(list, owner)) {
                     Some(tail) => {
-                        before.insert(owner, *tail);
+                        ends.insert(owner, *tail);
                     }
                     None => missing.push(int8(owner)),
                 }
             }
             if !missing.is_empty() {
-                before.extend(tails(tx, list, &missing).await?);
+                ends.extend(tails(tx, list, &missing).await?);
             }
-            let (runs, tails) = appended.runs(list, |owner| before.get(&owner).copied().unwrap_or_default());
+            let (runs, tails) = appended.runs(list, |owner| ends.get(&owner).copied().unwrap_or_default());
             copy::runs(tx, list, &runs).await?;
             for (owner, tail) in tails {
                 self.tails.insert((list, owner), tail);
@@ -186,6 +188,7 @@ fn undo_first(
 async fn prune(tx: &Transaction<'_>, undo_first: Option<BlockNumber>) -> Result<(), StoreError> {
     let first = undo_first.map_or(i64::MAX, int8);
     execute(tx, "delete from touched_balance where block < $1", &[&first]).await?;
+    execute(tx, "delete from approval_undo where block < $1", &[&first]).await?;
     Ok(())
 }
 

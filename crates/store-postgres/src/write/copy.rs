@@ -6,7 +6,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use deadpool_postgres::Transaction;
 use domain::{
     Address, B256, Balance, Block, BlockNumber, InternalEvent, LogEvent, PoolStyle, TradeDirection, TradeEvent,
-    TransferEvent,
+    TransferEvent, U256,
 };
 use futures::SinkExt;
 use store::{BoxError, StoreError};
@@ -55,6 +55,15 @@ pub(super) struct TransferCopy {
     pub(super) to: AddressId,
     pub(super) event: TransferEvent,
     pub(super) shortfall: Option<Balance>,
+    pub(super) nft_shortfall: Option<Balance>,
+}
+
+#[derive(Debug)]
+pub(super) struct NftCopy {
+    pub(super) id: u64,
+    pub(super) token: AddressId,
+    pub(super) token_id: U256,
+    pub(super) owner: Option<AddressId>,
 }
 
 #[derive(Debug)]
@@ -186,6 +195,8 @@ pub(super) async fn blocks(tx: &Transaction<'_>, rows: &[BlockCopy]) -> Result<(
         Type::INT8,
         Type::INT8,
         Type::INT8,
+        Type::INT8,
+        Type::INT8,
     ];
     copy(tx, "block", &types, rows, |BlockCopy { block, miner, before }, out| {
         out.row(&[
@@ -210,6 +221,8 @@ pub(super) async fn blocks(tx: &Transaction<'_>, rows: &[BlockCopy]) -> Result<(
             &int8(before.logs),
             &int8(before.log_topics),
             &int8(before.log_sources),
+            &int8(before.nfts),
+            &int8(before.approvals),
         ])
     })
     .await
@@ -262,6 +275,7 @@ pub(super) async fn transfers(tx: &Transaction<'_>, rows: &[TransferCopy]) -> Re
         Type::NUMERIC,
         Type::NUMERIC,
         Type::NUMERIC,
+        Type::NUMERIC,
     ];
     copy(tx, "transfer", &types, rows, |row, out| {
         out.row(&[
@@ -276,6 +290,7 @@ pub(super) async fn transfers(tx: &Transaction<'_>, rows: &[TransferCopy]) -> Re
             &Numeric::from(row.event.value),
             &row.event.token_id.map(Numeric::from),
             &row.shortfall.map(Numeric),
+            &row.nft_shortfall.map(Numeric),
         ])
     })
     .await
@@ -311,6 +326,13 @@ pub(super) async fn logs(tx: &Transaction<'_>, rows: &[LogCopy]) -> Result<(), S
             &row.event.data.as_ref().map(|data| data.as_ref()),
             &row.event.data_size.cast_signed(),
         ])
+    })
+    .await
+}
+
+pub(super) async fn nfts(tx: &Transaction<'_>, rows: &[NftCopy]) -> Result<(), StoreError> {
+    copy(tx, "nft", &[Type::INT8, Type::INT8, Type::NUMERIC, Type::INT8], rows, |row, out| {
+        out.row(&[&int8(row.id), &int8(row.token), &Numeric::from(row.token_id), &row.owner.map(int8)])
     })
     .await
 }

@@ -7,7 +7,7 @@ use domain::{Address, B256, Balance, BlockChanges, PoolStyle};
 use foldhash::fast::RandomState;
 use store::{StoreError, fetch_policy::KnownCode};
 
-use super::{WriteState, logs::LogSource};
+use super::{WriteState, approvals::Approvals, logs::LogSource, nfts::Nfts};
 use crate::{
     database::query,
     lists::AddressId,
@@ -42,6 +42,8 @@ pub(super) struct Prefetched {
     pub(super) balances: FastMap<Pair, Balance>,
     /// Of addresses whose code was fetched.
     pub(super) codes: FastMap<AddressId, KnownCode>,
+    pub(super) nfts: Nfts,
+    pub(super) approvals: Approvals,
 }
 
 impl Prefetched {
@@ -80,6 +82,8 @@ impl Prefetched {
         read.balances = balances(client, &pairs).await?;
         read.codes = known_codes(client, &run).await?;
         read.read_logs(client, state, blocks).await?;
+        read.nfts = Nfts::read(client, blocks, |address| read.addresses.get(address).copied()).await?;
+        read.approvals = Approvals::read(client, blocks, |address| read.addresses.get(address).copied()).await?;
         Ok(read)
     }
 }
@@ -97,6 +101,7 @@ async fn addresses(
         all.extend(changes.involved.iter().map(|involvement| involvement.address));
         all.extend(changes.logs.iter().map(|log| log.address));
         all.extend(changes.transfers.iter().flat_map(|event| [event.token, event.from, event.to]));
+        all.extend(changes.approvals.iter().flat_map(|event| [event.token, event.owner]));
         all.extend(changes.touched_holders.iter().flat_map(|touched| [touched.token, touched.holder]));
         all.extend(changes.pools.iter().flat_map(|pool| [pool.address, pool.factory, pool.token0, pool.token1]));
         all.extend(changes.trades.iter().map(|trade| trade.pool));

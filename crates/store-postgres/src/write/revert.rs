@@ -6,9 +6,9 @@ use store::{StoreError, fetch_policy};
 use tokio_postgres::Row;
 
 use super::{
-    WriteState, codes,
+    WriteState, approvals, codes,
     holders::{self, Marks, count_call_balance},
-    internal,
+    internal, nfts,
     prefetch::{Pair, split},
 };
 use crate::{
@@ -44,6 +44,8 @@ impl WriteState {
         let sql = format!("select {TOTALS} from block where number = $1");
         let kept = Totals::from_row(&get(tx, &sql, &[&int8(number + 1)]).await?, 0)?;
 
+        nfts::revert(tx, &kept).await?;
+        approvals::revert(tx, &kept, number).await?;
         revert_balances(tx, &kept, number).await?;
         codes::mark_reverted(tx, &kept, number).await?;
         codes::drop_codes(tx, kept.addresses).await?;
@@ -265,6 +267,7 @@ async fn delete_rows(tx: &Transaction<'_>, kept: &Totals, number: BlockNumber) -
         ("delete from log_topic where id >= $1", int8(kept.log_topics)),
         ("delete from log_source where id >= $1", int8(kept.log_sources)),
         ("delete from address where id >= $1", int8(kept.addresses)),
+        ("delete from nft where id >= $1", int8(kept.nfts)),
     ] {
         execute(tx, sql, &[&first]).await?;
     }

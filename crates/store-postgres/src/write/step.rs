@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::{Address, B256, Balance, Block, BlockChanges, BlockNumber, Pool, TradeEvent, TransferEvent, U256};
+use domain::{
+    Address, ApprovalEvent, B256, Balance, Block, BlockChanges, BlockNumber, Pool, TokenKind, TradeEvent,
+    TransferEvent, U256,
+};
 use store::{
     StoreError, Undo,
     fetch_policy::{self, CodeEvent, KnownCode},
@@ -10,8 +13,10 @@ use store::{
 
 use super::{
     WriteState,
+    approvals::{ApprovalKey, ApprovalState},
     copy::{AddressCopy, BlockCopy, LogCopy, PoolCopy, TradeCopy, TransactionCopy, TransferCopy},
     logs::LogSource,
+    nfts::NftMove,
     prefetch::{KnownPool, Pair, Prefetched},
 };
 use crate::{
@@ -105,6 +110,7 @@ impl<'a> Step<'a> {
         let mut involved = changes.involved.iter().peekable();
         let mut logs = changes.logs.iter().peekable();
         let mut transfers = changes.transfers.iter().peekable();
+        let mut approvals = changes.approvals.iter().peekable();
         let mut trades = changes.trades.iter().peekable();
         let mut creations = changes.inner_creations.iter().flatten().peekable();
         for tx in &changes.transactions {
@@ -123,7 +129,14 @@ impl<'a> Step<'a> {
                 self.add_log(id, log, block.number);
             }
             while let Some(transfer) = transfers.next_if(|transfer| transfer.tx_index == tx.index) {
+                // In log order: a transfer ends the approval of its id.
+                while let Some(approval) = approvals.next_if(|approval| approval.log_index < transfer.log_index) {
+                    self.add_approval(id, approval, block.number);
+                }
                 self.add_transfer(id, transfer, block.number);
+            }
+            while let Some(approval) = approvals.next_if(|approval| approval.tx_index == tx.index) {
+                self.add_approval(id, approval, block.number);
             }
             while let Some(trade) = trades.next_if(|trade| trade.tx_index == tx.index) {
                 self.add_trade(id, maker, trade, block.number)?;
@@ -131,6 +144,7 @@ impl<'a> Step<'a> {
         }
         self.totals.filled_blocks += u64::from(!changes.transactions.is_empty());
         self.totals.untraced_blocks += u64::from(changes.inner_creations.is_none());
+        self.known.approvals.end_block(block.number, self.undo);
         self.put_block(block, miner, before);
         Ok(())
     }
@@ -216,7 +230,34 @@ impl<'a> Step<'a> {
             self.append(List::Transfers, to, id, Role::Receiver);
         }
         let shortfall = self.move_balance(event, [token, from, to], id, block);
-        self.rows.transfers.push(TransferCopy { id, tx, token, from, to, event: *event, shortfall });
+        if let Some(id) = event.token_id.filter(|_| event.kind == TokenKind::Bep721) {
+            self.known.approvals.end(token, id, tx);
+        }
+        let nft_shortfall = self.move_nft(id, event, [token, from, to]);
+        self.rows.transfers.push(TransferCopy { id, tx, token, from, to, event: *event, shortfall, nft_shortfall });
+    }
+
+    fn add_approval(&mut self, tx: u64, event: &ApprovalEvent, block: BlockNumber) {
+        let token = self.address_id(event.token, block);
+        let owner = self.address_id(event.owner, block);
+        let ApprovalEvent { spender, scope, value, .. } = *event;
+        let state = ApprovalState { owner, spender, value, tx };
+        let key = ApprovalKey::new(token, owner, spender, scope);
+        self.known.approvals.set(key, state, &mut self.totals.approvals);
+    }
+
+    /// Moves an id of a token, unless the event is of another kind than the token. Returns the part of the value that the
+    /// sender did not have.
+    fn move_nft(&mut self, transfer: u64, event: &TransferEvent, [token, from, to]: [AddressId; 3]) -> Option<Balance> {
+        let kind = self.known.tokens.get(&token).map(|token| token.kind);
+        let id = event.token_id.filter(|_| kind == Some(event.kind))?;
+        let (nft, is_new) = self.known.nfts.find_or_add(token, id, self.totals.nfts);
+        if is_new {
+            self.totals.nfts += 1;
+            self.append(List::TokenNfts, token, nft, Role::Any);
+        }
+        self.append(List::NftTransfers, nft, transfer, Role::Any);
+        self.known.nfts.move_nft(nft, &NftMove { event, from, to })
     }
 
     /// Returns the part of the value that the sender did not have.
@@ -305,7 +346,8 @@ impl<'a> Step<'a> {
         let floor = match list {
             List::Transactions | List::Involved => self.run_floor.transactions,
             List::Mined => self.run_floor_block,
-            List::Transfers | List::TokenTransfers => self.run_floor.transfers,
+            List::Transfers | List::TokenTransfers | List::NftTransfers => self.run_floor.transfers,
+            List::TokenNfts => self.run_floor.nfts,
             List::MakerTrades | List::PoolTrades | List::ExchangeTrades => self.run_floor.trades,
             List::EmitterLogs
             | List::SourceLogs

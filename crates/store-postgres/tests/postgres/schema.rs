@@ -32,6 +32,18 @@ async fn a_newer_schema_is_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_index_of_an_earlier_version_is_rejected() {
+    let server = Server::shared();
+    let url = server.database().await;
+    open(&url).await.writer().commit(blocks(6, 3), KEEP).await.unwrap();
+    let client = server.connect(&url).await;
+    client.batch_execute("delete from explorer.schema_migration where number > 11").await.unwrap();
+    let opened = PostgresStore::open(&url, PostgresOptions::default()).await;
+    let Err(OpenError::Store(StoreError::OlderSchema { stored: 11, known })) = opened else { panic!("{opened:?}") };
+    assert!(known > 11);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn views_show_what_the_store_returns() {
     let server = Server::shared();
     let url = server.database().await;
@@ -51,6 +63,11 @@ async fn views_show_what_the_store_returns() {
     assert_eq!(count("select count(*) from transfers").await, transfers.total as i64);
     assert_eq!(count("select count(*) from logs").await, model.logs().count() as i64);
     assert_eq!(count("select count(*) from tokens").await, model.tokens().len() as i64);
+    let held: usize = model.nfts().iter().map(|nft| nft.holders.len()).sum();
+    assert_eq!(count("select count(*) from nfts").await, model.nfts().len() as i64);
+    assert_eq!(count("select count(*) from nft_holders").await, held as i64);
+    let given: usize = model.approvals().values().map(Vec::len).sum();
+    assert_eq!(count("select count(*) from approvals").await, given as i64);
     assert!(count("select count(*) from trades").await > 0 && count("select count(*) from holders").await > 0);
     let newest = model.transactions().next_back().unwrap();
     let row = client

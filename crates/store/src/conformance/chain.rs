@@ -1,6 +1,7 @@
 use domain::{
-    Address, B256, Block, BlockChanges, InnerCreation, InternalBlock, InternalEvent, InternalKind, Involvement,
-    LogEvent, Pool, PoolStyle, TokenKind, TouchedHolder, TradeDirection, TradeEvent, Transaction, TransferEvent, U256,
+    Address, ApprovalEvent, ApprovalScope, B256, Block, BlockChanges, InnerCreation, InternalBlock, InternalEvent,
+    InternalKind, Involvement, LogEvent, Pool, PoolStyle, TokenKind, TouchedHolder, TradeDirection, TradeEvent,
+    Transaction, TransferEvent, U256,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
@@ -87,10 +88,15 @@ impl RandomChain {
         involved.sort_unstable();
         involved.dedup();
         let (mut transfers, mut trades, mut pools, mut log_index) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        let mut approvals = Vec::new();
         for tx in transactions.iter().filter(|tx| tx.succeeded) {
             for _ in 0..self.rng.random_range(0..4) {
                 transfers.extend(self.transfer(tx.index, log_index));
                 log_index += 1;
+                if self.rng.random_ratio(1, 3) {
+                    approvals.push(self.approval(tx.index, log_index));
+                    log_index += 1;
+                }
             }
             if self.rng.random_ratio(1, 5) {
                 let (pool, trade) = self.trade(tx.index, log_index);
@@ -102,7 +108,18 @@ impl RandomChain {
         let touches = if count == 0 { 0 } else { self.rng.random_range(0..3) };
         let touched_holders = (0..touches).map(|_| self.touched_holder()).collect();
         let logs = self.logs_of(&transactions, &involved);
-        BlockChanges { block, transactions, involved, logs, transfers, touched_holders, trades, pools, inner_creations }
+        BlockChanges {
+            block,
+            transactions,
+            involved,
+            logs,
+            transfers,
+            approvals,
+            touched_holders,
+            trades,
+            pools,
+            inner_creations,
+        }
     }
 
     fn transaction(&mut self, block: &Block, index: u32) -> Transaction {
@@ -204,7 +221,11 @@ impl RandomChain {
     /// The transfers of one log: a batch moves several ids.
     fn transfer(&mut self, tx_index: u32, log_index: u32) -> Vec<TransferEvent> {
         let skewed = self.rng.random_range(0..self.tokens.len()).min(self.rng.random_range(0..self.tokens.len()));
-        let (token, kind) = self.tokens[skewed];
+        let (token, mut kind) = self.tokens[skewed];
+        if self.rng.random_ratio(1, 40) {
+            // A contract can emit the events of several standards.
+            kind = self.tokens[self.rng.random_range(0..3)].1;
+        }
         let mint = self.rng.random_ratio(1, 2);
         let from = if mint { Address::ZERO } else { self.known_address() };
         let to = match self.rng.random_range(0..12) {
@@ -223,9 +244,37 @@ impl RandomChain {
                 from,
                 to,
                 value: self.amount(kind),
-                token_id: (kind != TokenKind::Bep20).then(|| U256::from(self.rng.random::<u128>())),
+                token_id: (kind != TokenKind::Bep20).then(|| self.token_id()),
             })
             .collect()
+    }
+
+    /// Often of a known token and a known spender, so that approvals change and are revoked.
+    fn approval(&mut self, tx_index: u32, log_index: u32) -> ApprovalEvent {
+        let skewed = self.rng.random_range(0..self.tokens.len()).min(self.rng.random_range(0..self.tokens.len()));
+        let token = if self.rng.random_ratio(1, 20) { self.addresses[9] } else { self.tokens[skewed].0 };
+        let scope = match self.rng.random_range(0..3) {
+            0 => ApprovalScope::Amount,
+            1 => ApprovalScope::Id(self.token_id()),
+            _ => ApprovalScope::All,
+        };
+        let is_revoked = self.rng.random_ratio(1, 4);
+        let value = match scope {
+            _ if is_revoked => U256::ZERO,
+            ApprovalScope::Amount => self.amount(TokenKind::Bep20),
+            ApprovalScope::Id(_) | ApprovalScope::All => U256::ONE,
+        };
+        let owner = if self.rng.random_ratio(1, 30) { self.new_address() } else { self.known_address() };
+        let spender = Address::repeat_byte(self.rng.random_range(0..5));
+        ApprovalEvent { tx_index, log_index, token, owner, spender, scope, value }
+    }
+
+    /// Mostly one of a few, so that ids move often; at times a long one that is seen once.
+    fn token_id(&mut self) -> U256 {
+        match self.rng.random_range(0..10) {
+            0 => U256::from_limbs(self.rng.random()),
+            _ => U256::from(self.rng.random_range(0..12_u16) * 100),
+        }
     }
 
     /// Of a token, or of a contract that is not one.

@@ -5,7 +5,7 @@ use domain::{
 };
 use rand::{Rng, rngs::StdRng};
 
-use super::{Model, RandomChain, Subject, internal, logs};
+use super::{Model, RandomChain, Subject, approvals, internal, logs, nfts};
 use crate::{StateVersion, StoreError, Undo};
 
 pub(super) const ORDERS: [Order; 2] = [Order::NewestFirst, Order::OldestFirst];
@@ -27,6 +27,8 @@ pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, r
     trades(subject, model, chain, rng).await;
     internal::internal_transactions(subject, model, chain, rng).await;
     logs::logs(subject, model, chain, rng).await;
+    nfts::nfts(subject, model, chain).await;
+    approvals::approvals(subject, model, chain).await;
 }
 
 /// Pages through the whole list in both directions, and looks up each token.

@@ -89,6 +89,7 @@ impl Chain {
             involved: Vec::new(),
             logs: Vec::new(),
             transfers: (0..).zip(transfers).map(event).collect(),
+            approvals: Vec::new(),
             touched_holders: Vec::new(),
             trades: Vec::new(),
             pools: Vec::new(),

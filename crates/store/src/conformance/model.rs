@@ -1,5 +1,7 @@
+mod approvals;
 mod internal;
 mod logs;
+mod nfts;
 mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,6 +73,7 @@ impl Model {
             seen.extend(changes.transactions.iter().flat_map(|tx| [Some(tx.from), tx.to, tx.created]).flatten());
             seen.extend(changes.involved.iter().map(|involvement| involvement.address));
             seen.extend(changes.transfers.iter().flat_map(|event| [event.token, event.from, event.to]));
+            seen.extend(changes.approvals.iter().flat_map(|event| [event.token, event.owner]));
             seen.extend(changes.touched_holders.iter().flat_map(|touched| [touched.token, touched.holder]));
             seen.extend(changes.pools.iter().flat_map(|pool| [pool.address, pool.factory, pool.token0, pool.token1]));
         }
@@ -268,6 +271,7 @@ impl Model {
                 || changes.transactions.iter().any(|tx| tx.touches(&address) || tx.created == Some(address))
                 || changes.involved.iter().any(|involvement| involvement.address == address)
                 || changes.transfers.iter().any(|event| [event.token, event.from, event.to].contains(&address))
+                || changes.approvals.iter().any(|event| [event.token, event.owner].contains(&address))
                 || changes.touched_holders.iter().any(|touched| [touched.token, touched.holder].contains(&address))
                 || self
                     .pools_first_seen_in(changes)

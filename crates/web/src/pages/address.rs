@@ -10,13 +10,17 @@ use domain::{
 };
 use serde::Deserialize;
 
-use super::{App, contract_tab::ContractView};
+use super::{
+    App,
+    approvals::{Allowed, ApprovalsView},
+    contract_tab::ContractView,
+};
 use crate::{
     error::PageError,
     frame::{Frame, Section, page},
     state::WebState,
     view::{
-        AddressLink, Amount, BlockLink, FieldValue, InternalRow, ListedLog, Moment, Pager, Paging, ReachView,
+        AddressLink, Amount, BlockLink, FieldValue, InternalRow, ListedLog, Moment, NftLink, Pager, Paging, ReachView,
         TokenLink, TradeRow, TransactionLink, TransactionRow, TransferRow, grouped, sanitize_name, short,
     },
 };
@@ -70,6 +74,8 @@ enum Tab {
     Transactions(Vec<TransactionRow>),
     Transfers(Vec<TransferRow>),
     Holdings(Vec<HoldingRow>),
+    Nfts(Vec<NftRow>),
+    Approvals(ApprovalsView),
     Trades(Vec<TradeRow>),
     Internal(Vec<InternalRow>, Option<ReachView>),
     /// With the first block from which they are complete.
@@ -83,6 +89,8 @@ impl Tab {
             Self::Transactions(_) => "transactions",
             Self::Transfers(_) => "transfers",
             Self::Holdings(_) => "tokens",
+            Self::Nfts(_) => "nfts",
+            Self::Approvals(_) => "approvals",
             Self::Trades(_) => "trades",
             Self::Internal(..) => "internal",
             Self::Logs(..) => "logs",
@@ -98,6 +106,14 @@ struct HoldingRow {
     name: String,
     kind: &'static str,
     balance: Amount,
+}
+
+struct NftRow {
+    key: String,
+    token: TokenLink,
+    kind: &'static str,
+    id: NftLink,
+    amount: Amount,
 }
 
 pub(super) async fn show(
@@ -230,6 +246,21 @@ impl WebState {
                     balance: Amount::of(held.balance, held.token.metadata.decimals, ""),
                 });
                 (Tab::Holdings(rows.collect()), pager(total))
+            }
+            "nfts" => {
+                let Page { items, total } = self.chain.list_held_nfts(address, request).await?;
+                let rows = items.iter().map(|held| NftRow {
+                    key: format!("{:#x}-{}", held.token, held.id),
+                    token: TokenLink::new(held.token, &held.token_symbol, &held.token_name),
+                    kind: names.token_kind(held.kind),
+                    id: NftLink::new(held.token, held.id),
+                    amount: Amount::of(held.amount, 0, ""),
+                });
+                (Tab::Nfts(rows.collect()), pager(total))
+            }
+            "approvals" => {
+                let (view, total) = self.approvals(address, request).await?;
+                (Tab::Approvals(view), pager(total))
             }
             "trades" => {
                 let filter = TradeFilter::of(address, self.chain.find_pool(address).await?.is_some());

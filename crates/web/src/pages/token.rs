@@ -11,7 +11,7 @@ use crate::{
     error::PageError,
     frame::{Frame, Section, page},
     names::Names,
-    view::{AddressLink, Amount, BlockLink, Pager, Paging, TransferRow, grouped, sanitize_name, short},
+    view::{AddressLink, Amount, BlockLink, NftLink, Pager, Paging, TransferRow, grouped, sanitize_name, short},
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -30,6 +30,7 @@ struct TokenPage {
     name: String,
     symbol: String,
     kind: &'static str,
+    has_ids: bool,
     supply: Option<Amount>,
     decimals: Option<u8>,
     holders: String,
@@ -44,12 +45,27 @@ struct TokenPage {
 enum Tab {
     Transfers(Vec<TransferRow>),
     Holders(Vec<HolderRow>),
+    Inventory(Vec<NftRow>),
 }
 
 impl Tab {
-    fn is_holders(&self) -> bool {
-        matches!(self, Self::Holders(_))
+    fn is(&self, name: &str) -> bool {
+        let own_name = match self {
+            Self::Transfers(_) => "transfers",
+            Self::Holders(_) => "holders",
+            Self::Inventory(_) => "inventory",
+        };
+        own_name == name
     }
+}
+
+struct NftRow {
+    key: String,
+    id: NftLink,
+    /// None for an id that many can hold, or that was burned.
+    owner: Option<AddressLink>,
+    holders: String,
+    transfers: String,
 }
 
 struct HolderRow {
@@ -73,7 +89,17 @@ pub(super) async fn show(
     };
     let path = format!("/token/{}", token.address.to_checksum(None));
     let request = params.paging.request();
-    let (tab, pager) = if params.tab.as_deref() == Some("holders") {
+    let (tab, pager) = if params.tab.as_deref() == Some("inventory") {
+        let listed = app.chain.list_nfts(token.address, request).await?.unwrap_or(domain::Page::empty(0));
+        let rows = listed.items.iter().map(|nft| NftRow {
+            key: nft.id.to_string(),
+            id: NftLink::new(nft.token, nft.id),
+            owner: nft.owner.map(|owner| app.names.address(owner)),
+            holders: grouped(nft.holder_count),
+            transfers: grouped(nft.transfer_count),
+        });
+        (Tab::Inventory(rows.collect()), params.paging.pager(format!("{path}?tab=inventory"), listed.total))
+    } else if params.tab.as_deref() == Some("holders") {
         let listed = app.chain.list_holders(token.address, request).await?.unwrap_or(domain::Page::empty(0));
         let rows = listed
             .items
@@ -98,6 +124,7 @@ pub(super) async fn show(
         name,
         symbol,
         kind: app.names.token_kind(token.kind),
+        has_ids: token.kind != TokenKind::Bep20,
         supply: (token.kind != TokenKind::Bep1155).then(|| Amount::of(metadata.total_supply, metadata.decimals, "")),
         decimals: (token.kind == TokenKind::Bep20).then_some(metadata.decimals),
         holders: grouped(token.holder_count),

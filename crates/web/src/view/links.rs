@@ -1,7 +1,7 @@
 //! Links between pages.
 
 use askama::{Template, filters::HtmlSafe};
-use domain::{Address, B256, BlockNumber};
+use domain::{Address, B256, BlockNumber, U256};
 
 use super::{amount::grouped, text::sanitize_name};
 
@@ -84,6 +84,25 @@ impl TokenLink {
             .find(|text| !text.is_empty())
             .unwrap_or_else(|| short(&full));
         Self { address: full, full_name: sanitize_name(name), shown }
+    }
+}
+
+/// One id of a token.
+#[derive(Debug, Clone, Template)]
+#[template(
+    source = r#"<a class="id num" href="/token/{{ address }}/{{ id }}" title="{{ id }}">#{{ id }}</a>"#,
+    ext = "html"
+)]
+pub(crate) struct NftLink {
+    address: String,
+    id: String,
+}
+
+impl HtmlSafe for NftLink {}
+
+impl NftLink {
+    pub(crate) fn new(token: Address, id: U256) -> Self {
+        Self { address: token.to_checksum(None), id: id.to_string() }
     }
 }
 

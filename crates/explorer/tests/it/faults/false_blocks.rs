@@ -176,6 +176,7 @@ async fn write_false_blocks(data: &Path, from: u64, undo: fn(u64) -> Undo, mut c
             involved: Vec::new(),
             logs: Vec::new(),
             transfers: reader.list_transfers(&transfers, all).await.unwrap().items.iter().map(|it| it.event).collect(),
+            approvals: Vec::new(),
             touched_holders: Vec::new(),
             trades: Vec::new(),
             pools: Vec::new(),

@@ -17,9 +17,12 @@ pub(crate) struct Scenario {
     pub(crate) anvil: Anvil,
     accounts: Vec<String>,
     coin: String,
-    mintable: String,
-    pieces: String,
-    items: String,
+    /// An ERC-20 token that anyone can mint.
+    pub(crate) mintable: String,
+    /// An ERC-721 token.
+    pub(crate) pieces: String,
+    /// An ERC-1155 token.
+    pub(crate) items: String,
     wrapped: String,
     silent_fee: String,
     ancient: String,

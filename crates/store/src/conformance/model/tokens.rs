@@ -139,7 +139,7 @@ impl Model {
         }
     }
 
-    fn metadata_of(&self, token: Address) -> TokenMetadata {
+    pub(super) fn metadata_of(&self, token: Address) -> TokenMetadata {
         self.metadata.get(&token).cloned().unwrap_or_default()
     }
 

@@ -1,0 +1,187 @@
+use domain::{Page, TokenPrefix};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Address, Decimal, TokenTransfer, TokenType};
+use crate::params::Paging;
+
+/// One id of a BEP721 or BEP1155 token.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Nft {
+    pub token_address: Address,
+    pub token_type: TokenType,
+    pub token_id: Decimal,
+    /// The owner of a BEP721 id; null if it was burned, and for a BEP1155 id, which has holders.
+    #[schema(required = true)]
+    pub owner: Option<Address>,
+    /// Addresses with an amount above zero; at most 1 for a BEP721 id.
+    #[schema(example = 1)]
+    pub holder_count: u64,
+    /// Transfers of the id.
+    #[schema(example = 3)]
+    pub transfer_count: u64,
+}
+
+impl Nft {
+    #[must_use]
+    pub fn new(nft: &domain::Nft, prefix: TokenPrefix) -> Self {
+        Self {
+            token_address: nft.token.into(),
+            token_type: TokenType::new(nft.kind, prefix),
+            token_id: nft.id.into(),
+            owner: nft.owner.map(Address::from),
+            holder_count: nft.holder_count,
+            transfer_count: nft.transfer_count,
+        }
+    }
+}
+
+/// A page of the ids of a token, those that were first transferred last come first.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NftList {
+    pub ids: Vec<Nft>,
+    /// Number of ids that were ever transferred, including burned ones.
+    #[schema(example = 10_000)]
+    pub total: u64,
+    /// The page number.
+    #[schema(example = 1)]
+    pub page: u64,
+    /// The page size.
+    #[schema(example = 25)]
+    pub limit: u32,
+}
+
+impl NftList {
+    #[must_use]
+    pub fn new(nfts: &Page<domain::Nft>, prefix: TokenPrefix, paging: Paging) -> Self {
+        Self {
+            ids: nfts.items.iter().map(|nft| Nft::new(nft, prefix)).collect(),
+            total: nfts.total,
+            page: paging.page(),
+            limit: paging.limit(),
+        }
+    }
+}
+
+/// A page of the transfers of an id, newest first.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NftTransferList {
+    pub transfers: Vec<TokenTransfer>,
+    /// Number of transfers of the id.
+    #[schema(example = 3)]
+    pub total: u64,
+    /// The page number.
+    #[schema(example = 1)]
+    pub page: u64,
+    /// The page size.
+    #[schema(example = 25)]
+    pub limit: u32,
+}
+
+impl NftTransferList {
+    #[must_use]
+    pub fn new(transfers: Page<domain::Transfer>, prefix: TokenPrefix, paging: Paging) -> Self {
+        Self {
+            transfers: transfers.items.into_iter().map(|transfer| TokenTransfer::new(transfer, prefix)).collect(),
+            total: transfers.total,
+            page: paging.page(),
+            limit: paging.limit(),
+        }
+    }
+}
+
+/// An id that an address holds.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldNft {
+    pub token_address: Address,
+    pub token_type: TokenType,
+    #[schema(example = "Kittens")]
+    pub token_name: String,
+    #[schema(example = "KIT")]
+    pub token_symbol: String,
+    pub token_id: Decimal,
+    /// 1 for a BEP721 id.
+    pub amount: Decimal,
+}
+
+impl HeldNft {
+    #[must_use]
+    pub fn new(held: domain::HeldNft, prefix: TokenPrefix) -> Self {
+        Self {
+            token_address: held.token.into(),
+            token_type: TokenType::new(held.kind, prefix),
+            token_name: held.token_name,
+            token_symbol: held.token_symbol,
+            token_id: held.id.into(),
+            amount: held.amount.into(),
+        }
+    }
+}
+
+/// A page of the ids that an address holds, those that were first transferred last come first.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldNftList {
+    pub nfts: Vec<HeldNft>,
+    /// Number of ids that the address holds.
+    #[schema(example = 12)]
+    pub total: u64,
+    /// The page number.
+    #[schema(example = 1)]
+    pub page: u64,
+    /// The page size.
+    #[schema(example = 25)]
+    pub limit: u32,
+}
+
+impl HeldNftList {
+    #[must_use]
+    pub fn new(held: Page<domain::HeldNft>, prefix: TokenPrefix, paging: Paging) -> Self {
+        Self {
+            nfts: held.items.into_iter().map(|held| HeldNft::new(held, prefix)).collect(),
+            total: held.total,
+            page: paging.page(),
+            limit: paging.limit(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{Address, Balance, TokenKind, U256};
+
+    use super::*;
+
+    #[test]
+    fn a_page_of_ids_has_the_documented_names_and_types() {
+        let nft = domain::Nft {
+            token: Address::repeat_byte(0xdd),
+            id: U256::MAX,
+            kind: TokenKind::Bep721,
+            owner: Some(Address::repeat_byte(0xaa)),
+            holder_count: 1,
+            transfer_count: 3,
+        };
+        let shared = domain::Nft { kind: TokenKind::Bep1155, owner: None, holder_count: 7, ..nft };
+        let page = Page { items: vec![nft, shared], total: 2 };
+        insta::assert_json_snapshot!(NftList::new(&page, TokenPrefix::Bep, Paging::default()));
+    }
+
+    #[test]
+    fn a_page_of_held_ids_has_the_documented_names_and_types() {
+        let held = domain::HeldNft {
+            token: Address::repeat_byte(0xdd),
+            kind: TokenKind::Bep1155,
+            token_name: "Kittens".to_owned(),
+            token_symbol: "KIT".to_owned(),
+            id: U256::from(7),
+            amount: Balance::MAX,
+        };
+        let page = Page { items: vec![held], total: 1 };
+        insta::assert_json_snapshot!(HeldNftList::new(page, TokenPrefix::Erc, Paging::default()));
+    }
+}

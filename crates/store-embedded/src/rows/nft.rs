@@ -1,0 +1,32 @@
+use alloy_primitives::U256;
+use domain::TokenKind;
+use store::StoreError;
+
+use super::token::{kind_from_byte, kind_to_byte};
+use crate::{
+    codec::{RowReader, RowWriter},
+    keys::AddressId,
+};
+
+/// One id of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NftRow {
+    pub(crate) token: AddressId,
+    pub(crate) kind: TokenKind,
+    pub(crate) id: U256,
+}
+
+impl NftRow {
+    pub(crate) fn to_row(self) -> Vec<u8> {
+        let mut row = RowWriter::with_capacity(12);
+        row.byte(kind_to_byte(self.kind));
+        row.varint(self.token);
+        row.amount(&self.id);
+        row.finish()
+    }
+
+    pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
+        let mut row = RowReader::new(row);
+        Ok(Self { kind: kind_from_byte(row.byte()?)?, token: row.varint()?, id: row.amount()? })
+    }
+}

@@ -1,0 +1,53 @@
+use deadpool_postgres::GenericClient;
+use domain::{Address, Approval, ApprovalScope, Order, Page, PageRequest};
+use store::StoreError;
+use tokio_postgres::Row;
+
+use super::{pages::page_of, tokens::page_of_address};
+use crate::{
+    ranks::APPROVALS,
+    rows::{RowExt, to_u256},
+    tokens::{decimals_from, kind_from},
+};
+
+pub(crate) async fn list_approvals(
+    client: &impl GenericClient,
+    owner: Address,
+    page: PageRequest,
+) -> Result<Page<Approval>, StoreError> {
+    // The set is stored with the oldest first.
+    let order = match page.order {
+        Order::NewestFirst => Order::OldestFirst,
+        Order::OldestFirst => Order::NewestFirst,
+    };
+    let sql = "select rank_total($1, k.id), r.n, a.address, t.kind, coalesce(t.name, ''), coalesce(t.symbol, ''),
+            coalesce(t.decimals, 0::int2), p.spender, p.scope, p.token_id, p.value, x.hash, x.block, b.timestamp
+        from (select id from address where address = $2) k
+        left join lateral rank_page($1, k.id, $3, $4, $5) r on true
+        left join approval p on p.id = ('x' || encode(r.tie, 'hex'))::bit(64)::int8
+        left join address a on a.id = p.token left join token t on t.id = p.token
+        left join transaction x on x.id = p.transaction left join block b on b.number = x.block order by r.n";
+    let rows = page_of_address(client, sql, APPROVALS, owner, PageRequest { order, ..page }).await?;
+    page_of(&rows, approval_from_row)
+}
+
+fn approval_from_row(row: &Row) -> Result<Approval, StoreError> {
+    Ok(Approval {
+        token: row.address(2)?,
+        token_kind: row.value::<Option<i16>>(3)?.map(kind_from).transpose()?,
+        token_name: row.text(4)?,
+        token_symbol: row.text(5)?,
+        token_decimals: decimals_from(row.value(6)?)?,
+        spender: row.address(7)?,
+        scope: match row.value::<i16>(8)? {
+            0 => ApprovalScope::Amount,
+            1 => ApprovalScope::Id(to_u256(row.value(9)?)?),
+            2 => ApprovalScope::All,
+            _ => return Err(StoreError::Corrupt("an approval of an unknown scope")),
+        },
+        value: to_u256(row.value(10)?)?,
+        tx_hash: row.hash(11)?,
+        block_number: row.u64(12)?,
+        timestamp: row.u64(13)?,
+    })
+}

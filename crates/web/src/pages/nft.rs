@@ -1,0 +1,122 @@
+use askama::Template;
+use axum::{
+    extract::{Path, Query, State},
+    response::Response,
+};
+use domain::{Address, Page, U256};
+use serde::Deserialize;
+
+use super::App;
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+    view::{AddressLink, Amount, Pager, Paging, TokenLink, TransferRow, grouped, sanitize_name, short},
+};
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Params {
+    #[serde(default)]
+    tab: Option<String>,
+    #[serde(flatten)]
+    paging: Paging,
+}
+
+#[derive(Template)]
+#[template(path = "nft.html")]
+struct NftPage {
+    frame: Frame,
+    name: String,
+    address: String,
+    id: String,
+    token: TokenLink,
+    contract: AddressLink,
+    kind: &'static str,
+    /// None for an id that many can hold.
+    owner: Option<Owner>,
+    holders: String,
+    transfers: String,
+    tab: Tab,
+    pager: Pager,
+}
+
+enum Owner {
+    Address(AddressLink),
+    Burned,
+}
+
+enum Tab {
+    Transfers(Vec<TransferRow>),
+    Holders(Vec<HolderRow>),
+}
+
+impl Tab {
+    fn is_holders(&self) -> bool {
+        matches!(self, Self::Holders(_))
+    }
+}
+
+struct HolderRow {
+    key: Address,
+    rank: u64,
+    address: AddressLink,
+    amount: Amount,
+}
+
+/// The page of one id of a token.
+pub(super) async fn show(
+    State(app): State<App>,
+    Path((address, id)): Path<(String, String)>,
+    Query(params): Query<Params>,
+) -> Result<Response, PageError> {
+    let is_number = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+    let (Ok(address), Some(id)) =
+        (address.parse::<Address>(), U256::from_str_radix(&id, 10).ok().filter(|_| is_number))
+    else {
+        return app
+            .not_found("Not a token id", "The URL has the address of a token and one of its ids, a whole number.");
+    };
+    let (token, nft) = (app.chain.find_token(address).await?, app.chain.find_nft(address, id).await?);
+    let (Some(token), Some(nft)) = (token, nft) else {
+        return app.not_found("No such token id", "No transfer of this id of a token has been indexed.");
+    };
+    let (full, request) = (address.to_checksum(None), params.paging.request());
+    let path = format!("/token/{full}/{id}");
+    let (tab, pager) = if params.tab.as_deref() == Some("holders") {
+        let listed = app.chain.list_nft_holders(address, id, request).await?.unwrap_or(Page::empty(0));
+        let rows = listed.items.iter().zip(request.offset + 1..).map(|(holder, rank)| HolderRow {
+            key: holder.address,
+            rank,
+            address: app.names.address(holder.address),
+            amount: Amount::of(holder.balance, 0, ""),
+        });
+        (Tab::Holders(rows.collect()), params.paging.pager(format!("{path}?tab=holders"), listed.total))
+    } else {
+        let listed = app.chain.list_nft_transfers(address, id, request).await?.unwrap_or(Page::empty(0));
+        let rows = listed.items.iter().map(|transfer| TransferRow::new(transfer, &app.names));
+        (Tab::Transfers(rows.collect()), params.paging.pager(path, listed.total))
+    };
+    let metadata = &token.metadata;
+    let name =
+        [sanitize_name(&metadata.name), sanitize_name(&metadata.symbol)].into_iter().find(|name| !name.is_empty());
+    let name = name.unwrap_or_else(|| short(&full));
+    let owner = match nft.owner {
+        Some(owner) => Some(Owner::Address(app.names.address(owner))),
+        None => (nft.kind == domain::TokenKind::Bep721).then_some(Owner::Burned),
+    };
+    page(&NftPage {
+        frame: app
+            .frame(format!("{name} #{}", short(&id.to_string())), Section::Tokens)
+            .live_if(params.paging.is_first()),
+        name,
+        id: id.to_string(),
+        token: TokenLink::new(address, &metadata.symbol, &metadata.name),
+        contract: AddressLink::new(address, None),
+        kind: app.names.token_kind(nft.kind),
+        owner,
+        holders: grouped(nft.holder_count),
+        transfers: grouped(nft.transfer_count),
+        address: full,
+        tab,
+        pager,
+    })
+}
