@@ -150,6 +150,9 @@ async fn query_address(
     ] {
         lines.push(format!("{filter:?} {:?}", reader.list_trades(&filter, ALL).await.unwrap()));
     }
+    lines.push(format!("{address} ids {:?}", reader.list_nfts(address, ALL).await.unwrap()));
+    lines.push(format!("{address} NFTs {:?}", reader.list_held_nfts(address, ALL).await.unwrap()));
+    lines.push(format!("{address} approvals {:?}", reader.list_approvals(address, ALL).await.unwrap()));
     for held in reader.list_address_tokens(address, ALL).await.unwrap().items {
         let (_, of_token) = tokens.get_mut(&held.token.address).unwrap();
         of_token.push(format!("{address} holds {} {:?}", held.balance, without_times(held.token)));
