@@ -164,7 +164,7 @@ mod tests {
             topics in prop::collection::vec(0_u64..1 << 40, 0..4),
             data in prop::option::of(prop::collection::vec(prop_oneof![3 => Just(0_u8), 1 => any::<u8>()], 0..200)),
         ) {
-            let data_size = data.as_ref().map_or(9_000, |data| data.len() as u32);
+            let data_size = data.as_ref().map_or(9_000, |data| u32::try_from(data.len()).unwrap());
             let row = LogRow { tx, log_index, source, topics, data: data.map(Bytes::from), data_size };
             prop_assert_eq!(LogRow::from_row(&row.to_row()).unwrap(), row);
         }
