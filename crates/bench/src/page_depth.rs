@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::Context;
+use serde_json::{Value, json};
 
 use crate::{
     chain::RecordedChain,
@@ -43,22 +44,29 @@ pub(crate) async fn measure(
         (FIRST_PAGE, format!("{list}&page=1")),
         ("busiest address, middle page", format!("{list}&page={}", last.div_ceil(2))),
         (LAST_PAGE, format!("{list}&page={}", last.saturating_sub(1).max(1))),
-        (TWO_LISTS, format!("{}/api/v1/transactions?from={}&to={}", explorer.url, pair.0, pair.1)),
+        (TWO_LISTS, format!("{}/api/v1/query", explorer.url)),
         ("/blocks, page 1", format!("{}/api/v1/blocks", explorer.url)),
         ("/blocks, last page", format!("{}/api/v1/blocks?page={}", explorer.url, (chain.head / PAGE_SIZE).max(1))),
         ("/addresses/:address", format!("{}/api/v1/addresses/{address}", explorer.url)),
     ];
     let client = reqwest::Client::new();
+    let request = |name: &str, url: &str| match name {
+        TWO_LISTS => {
+            let body = json!({ "entity": "transactions", "filter": pair }).to_string();
+            client.post(url).header("content-type", "application/json").body(body)
+        }
+        _ => client.get(url),
+    };
     // The first query about two lists counts them.
-    for (_, url) in &pages {
-        client.get(url).send().await?.error_for_status()?;
+    for (name, url) in &pages {
+        request(name, url).send().await?.error_for_status()?;
     }
     let mut samples = vec![Vec::with_capacity(requests); pages.len()];
     // Round-robin over the pages, so that noise affects all of them equally.
     for _ in 0..requests {
-        for ((_, url), sample) in pages.iter().zip(&mut samples) {
+        for ((name, url), sample) in pages.iter().zip(&mut samples) {
             let started = Instant::now();
-            client.get(url).send().await?.error_for_status()?.bytes().await?;
+            request(name, url).send().await?.error_for_status()?.bytes().await?;
             sample.push(started.elapsed());
         }
     }
@@ -70,13 +78,13 @@ pub(crate) async fn measure(
     Ok(PageDepthFigures { entries, rows: rows.collect() })
 }
 
-/// The sender and the receiver of one of the transactions of a list.
-async fn busy_pair(explorer: &Explorer, list: &str) -> anyhow::Result<(String, String)> {
+/// A filter by the sender and the receiver of one of the transactions of a list.
+async fn busy_pair(explorer: &Explorer, list: &str) -> anyhow::Result<Value> {
     let body = reqwest::get(format!("{list}&limit=100")).await?.error_for_status()?.bytes().await?;
-    let body: serde_json::Value = serde_json::from_slice(&body)?;
-    let pair = body["transactions"].as_array().and_then(|transactions| {
-        transactions.iter().find_map(|tx| Some((tx["from"].as_str()?.to_owned(), tx["to"].as_str()?.to_owned())))
-    });
+    let body: Value = serde_json::from_slice(&body)?;
+    let mut transactions = body["transactions"].as_array().into_iter().flatten();
+    let found = transactions.find(|tx| tx["fromAddress"].is_string() && tx["toAddress"].is_string());
+    let pair = found.map(|tx| json!({ "from": tx["fromAddress"], "to": tx["toAddress"] }));
     pair.with_context(|| format!("no transaction with two parties at {}", explorer.url))
 }
 
