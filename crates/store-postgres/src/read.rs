@@ -4,6 +4,7 @@ mod addresses;
 mod approvals;
 mod blocks;
 mod internal;
+mod intersections;
 mod logs;
 mod nfts;
 mod pages;
@@ -18,6 +19,7 @@ pub(crate) use self::{
     approvals::list_approvals,
     blocks::{find_block, find_tip, list_blocks, list_gas_prices, list_mined_blocks, stats},
     internal::list_internal_transactions,
+    intersections::Intersections,
     logs::list_logs,
     nfts::{find_nft, list_held_nfts, list_nft_holders, list_nft_transfers, list_nfts},
     tokens::{find_token, list_address_tokens, list_holders, list_tokens, search_tokens},

@@ -14,7 +14,7 @@ use tokio_postgres::Row;
 use crate::{
     database::{Database, execute, find, snapshot},
     numeric::Numeric,
-    read,
+    read::{self, Intersections},
     replica::Replica,
     rows::{RowExt, int8},
     versions::Versions,
@@ -27,11 +27,17 @@ pub struct PostgresReader {
     versions: Arc<Versions>,
     /// Reads use it while it is recent enough.
     replica: Option<Arc<Replica>>,
+    intersections: Arc<Intersections>,
 }
 
 impl PostgresReader {
-    pub(crate) fn new(database: Database, versions: Arc<Versions>, replica: Option<Arc<Replica>>) -> Self {
-        Self { database, versions, replica }
+    pub(crate) fn new(
+        database: Database,
+        versions: Arc<Versions>,
+        replica: Option<Arc<Replica>>,
+        intersections: Arc<Intersections>,
+    ) -> Self {
+        Self { database, versions, replica, intersections }
     }
 
     fn usable_replica(&self) -> Option<&Replica> {
@@ -137,9 +143,9 @@ impl ChainReader for PostgresReader {
         page: PageRequest,
     ) -> Result<Page<Transaction>, StoreError> {
         if read::combines_transaction_lists(filter) {
-            return read_snapshot!(self, |client| read::list_transactions(&client, filter, page));
+            return read_snapshot!(self, |client| read::list_transactions(&client, &self.intersections, filter, page));
         }
-        read!(self, |client| read::list_transactions(&client, filter, page))
+        read!(self, |client| read::list_transactions(&client, &self.intersections, filter, page))
     }
 
     async fn find_transaction_events(&self, hash: B256, limit: u32) -> Result<Option<TransactionEvents>, StoreError> {
@@ -155,7 +161,7 @@ impl ChainReader for PostgresReader {
         address: Address,
         recent: u32,
     ) -> Result<Option<AddressOverview>, StoreError> {
-        read_snapshot!(self, |client| read::find_address_overview(&client, address, recent))
+        read_snapshot!(self, |client| read::find_address_overview(&client, &self.intersections, address, recent))
     }
 
     async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {
@@ -180,16 +186,16 @@ impl ChainReader for PostgresReader {
 
     async fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Result<Page<Transfer>, StoreError> {
         if read::combines_transfer_lists(filter) {
-            return read_snapshot!(self, |client| read::list_transfers(&client, filter, page));
+            return read_snapshot!(self, |client| read::list_transfers(&client, &self.intersections, filter, page));
         }
-        read!(self, |client| read::list_transfers(&client, filter, page))
+        read!(self, |client| read::list_transfers(&client, &self.intersections, filter, page))
     }
 
     async fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError> {
         if read::combines_trade_lists(filter) {
-            return read_snapshot!(self, |client| read::list_trades(&client, filter, page));
+            return read_snapshot!(self, |client| read::list_trades(&client, &self.intersections, filter, page));
         }
-        read!(self, |client| read::list_trades(&client, filter, page))
+        read!(self, |client| read::list_trades(&client, &self.intersections, filter, page))
     }
 
     async fn list_internal_transactions(
@@ -201,7 +207,7 @@ impl ChainReader for PostgresReader {
     }
 
     async fn list_logs(&self, filter: &LogFilter, page: PageRequest) -> Result<LogPage, StoreError> {
-        read_snapshot!(self, |client| read::list_logs(&client, filter, page))
+        read_snapshot!(self, |client| read::list_logs(&client, &self.intersections, filter, page))
     }
 
     async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError> {

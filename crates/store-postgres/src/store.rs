@@ -22,6 +22,7 @@ use crate::{
     migrations,
     open_error::OpenError,
     quotas::PostgresQuotas,
+    read::Intersections,
     reader::PostgresReader,
     record_transfer::PostgresTransfer,
     replica::{Polling, Replica},
@@ -68,6 +69,8 @@ pub struct PostgresStore {
     writers: Arc<Writers>,
     webhook_records: PostgresWebhookRecords,
     replica: Option<(Arc<Replica>, Polling)>,
+    /// Shared by all readers.
+    intersections: Arc<Intersections>,
     _listener: Listener,
     _heartbeat: WriterHeartbeat,
 }
@@ -102,7 +105,16 @@ impl PostgresStore {
         let read_database = read_url.map(|url| Database::new(url, &options)).transpose()?;
         let replica = read_database.map(|database| Replica::start(database, Arc::clone(&versions)));
         let heartbeat = WriterHeartbeat::start(database.clone(), Arc::clone(&writers));
-        Ok(Self { database, versions, writers, webhook_records, replica, _listener: listener, _heartbeat: heartbeat })
+        Ok(Self {
+            database,
+            versions,
+            writers,
+            webhook_records,
+            replica,
+            intersections: Arc::default(),
+            _listener: listener,
+            _heartbeat: heartbeat,
+        })
     }
 
     pub(crate) fn database(&self) -> &Database {
@@ -199,7 +211,7 @@ impl PostgresStore {
     #[must_use]
     pub fn reader(&self) -> PostgresReader {
         let replica = self.replica.as_ref().map(|(replica, _)| Arc::clone(replica));
-        PostgresReader::new(self.database.clone(), Arc::clone(&self.versions), replica)
+        PostgresReader::new(self.database.clone(), Arc::clone(&self.versions), replica, Arc::clone(&self.intersections))
     }
 
     /// The state of the standby that answers reads; None if there is none.

@@ -4,7 +4,10 @@ use domain::{
 };
 use store::StoreError;
 
-use super::{find_tip, find_token, internal::find_internal_activity, list_internal_transactions, list_transactions};
+use super::{
+    find_tip, find_token, internal::find_internal_activity, intersections::Intersections, list_internal_transactions,
+    list_transactions,
+};
 use crate::{database::find, rows::RowExt};
 
 /// Needs a snapshot.
@@ -64,13 +67,14 @@ async fn find_known_address(
 /// Needs a snapshot.
 pub(crate) async fn find_address_overview(
     client: &impl GenericClient,
+    intersections: &Intersections,
     address: Address,
     recent: u32,
 ) -> Result<Option<AddressOverview>, StoreError> {
     let (tip, summary) = (find_tip(client).await?, find_address(client, address).await?);
     let (Some(tip), Some(summary)) = (tip, summary) else { return Ok(None) };
     let touching = TransactionFilter::touching(address);
-    let recent = list_transactions(client, &touching, PageRequest::newest(recent)).await?.items;
+    let recent = list_transactions(client, intersections, &touching, PageRequest::newest(recent)).await?.items;
     let token = find_token(client, address).await?;
     let [transfer_count, trade_count, log_count] = count_activity(client, address).await?;
     let internal = InternalFilter::touching(address);

@@ -6,8 +6,9 @@ use store::{InternalProgress, Parties, StoreError};
 use tokio_postgres::Row;
 
 use super::{
+    intersections::{cut_page, intersection},
     pages::page_of,
-    select::{Rows, cut_page, intersection, owner_ids},
+    select::{Rows, owner_ids},
     transactions::KNOWN_PAGE,
 };
 use crate::{
@@ -135,7 +136,7 @@ async fn select(
                     None => ids,
                 });
             }
-            Ok(cut_page(&common.unwrap_or_default(), page))
+            Ok(cut_page([&common.unwrap_or_default(), &[]], page))
         }
     }
 }

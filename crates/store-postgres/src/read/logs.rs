@@ -4,8 +4,9 @@ use store::StoreError;
 use tokio_postgres::Row;
 
 use super::{
+    intersections::Intersections,
     pages::page_of,
-    select::{Numbering, Rows, address_id, cut_page, owner_ids, span},
+    select::{Numbering, Rows, address_id, owner_ids, span},
     transactions::KNOWN_PAGE,
 };
 use crate::{
@@ -44,6 +45,7 @@ fn log_from_row(row: &Row) -> Result<IndexedLog, StoreError> {
 /// Needs a snapshot.
 pub(crate) async fn list_logs(
     client: &impl GenericClient,
+    intersections: &Intersections,
     filter: &LogFilter,
     page: PageRequest,
 ) -> Result<LogPage, StoreError> {
@@ -65,7 +67,11 @@ pub(crate) async fn list_logs(
             let row = get(client, &sql, &[&int8(*owner), &any, &low, &high, &skipped, &wanted, &newest_first]).await?;
             Page { total: row.u64(0)?, items: row.value(1)? }
         }
-        lists => cut_page(&required.intersect(client, lists, low, high).await?, page),
+        lists => {
+            let find = async |low, high| required.intersect(client, lists, low, high).await;
+            let wanted = format!("{:?} {:?}", filter.address, filter.topics);
+            intersections.page(client, Numbering::Logs, wanted, filter.blocks, page, find).await?
+        }
     };
     let rows = query(client, &LOGS.statement(KNOWN_PAGE), &[&int8(total), &items]).await?;
     Ok(LogPage { page: page_of(&rows, log_from_row)?, complete_from })

@@ -1,14 +1,17 @@
 //! Selects the entries that satisfy several conditions: their count, and those on a page.
 //!
 //! With at most one condition, the page is part of the statement that reads its rows. With more, the lists are read and
-//! intersected here.
+//! intersected.
 
 use deadpool_postgres::GenericClient;
 use domain::{Address, BlockRange, Order, Page, PageRequest};
 use store::{Parties, StoreError};
 use tokio_postgres::Row;
 
-use super::pages::clamped_range;
+use super::{
+    intersections::{Intersections, intersection},
+    pages::clamped_range,
+};
 use crate::{
     database::{find, get, query},
     lists::{List, Role, mask},
@@ -40,7 +43,7 @@ pub(super) enum Numbering {
 
 impl Numbering {
     /// The names of its columns in `span_of_blocks`.
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Transactions => "transaction",
             Self::Transfers => "transfer",
@@ -121,21 +124,25 @@ impl PageParameters {
 /// A page of the ids that satisfy all conditions.
 pub(super) async fn intersect(
     client: &impl GenericClient,
+    intersections: &Intersections,
     numbering: Numbering,
     conditions: &[Condition],
     blocks: BlockRange,
     page: PageRequest,
 ) -> Result<Page<i64>, StoreError> {
-    let Some((low, high)) = span(client, numbering, blocks).await? else { return Ok(Page::empty(0)) };
-    let mut common: Option<Vec<i64>> = None;
-    for condition in conditions {
-        let ids = ids(client, *condition, low, high).await?;
-        common = Some(match common {
-            Some(common) => intersection(&common, &ids),
-            None => ids,
-        });
-    }
-    Ok(cut_page(&common.unwrap_or_default(), page))
+    let filter = format!("{numbering:?} {conditions:?}");
+    let find = async |low, high| {
+        let mut common: Option<Vec<i64>> = None;
+        for condition in conditions {
+            let ids = ids(client, *condition, low, high).await?;
+            common = Some(match common {
+                Some(common) => intersection(&common, &ids),
+                None => ids,
+            });
+        }
+        Ok(common.unwrap_or_default())
+    };
+    intersections.page(client, numbering, filter, blocks, page, find).await
 }
 
 /// The ids assigned in a range of blocks; None for an empty index.
@@ -177,35 +184,4 @@ pub(super) async fn owner_ids(
 ) -> Result<Vec<i64>, StoreError> {
     let sql = format!("select {}_ids($1, $2, $3, $4)", list.name());
     get(client, &sql, &[&int8(owner), &mask(role), &low, &high]).await?.value(0)
-}
-
-/// The common ids of two ascending lists.
-pub(super) fn intersection(one: &[i64], other: &[i64]) -> Vec<i64> {
-    let mut other = other.iter().peekable();
-    let mut common = Vec::new();
-    for id in one {
-        while other.next_if(|candidate| *candidate < id).is_some() {}
-        if other.peek() == Some(&id) {
-            common.push(*id);
-        }
-    }
-    common
-}
-
-pub(super) fn cut_page(ids: &[i64], page: PageRequest) -> Page<i64> {
-    let total = ids.len() as u64;
-    let on_page = page.ranks(total).filter_map(|rank| ids.get(usize::try_from(rank).ok()?).copied());
-    Page { items: on_page.collect(), total }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_intersection_has_the_common_ids() {
-        assert_eq!(intersection(&[1, 3, 5, 7], &[0, 3, 4, 7, 9]), [3, 7]);
-        assert!(intersection(&[1], &[]).is_empty());
-        assert!(intersection(&[], &[1]).is_empty());
-    }
 }

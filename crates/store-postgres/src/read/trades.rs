@@ -6,11 +6,9 @@ use store::StoreError;
 use tokio_postgres::Row;
 
 use super::{
+    intersections::{Intersections, intersection},
     pages::page_of,
-    select::{
-        Condition, Numbering, PageParameters, Rows, address_id, cut_page, ids, intersect, intersection, owner_ids,
-        single_page, span,
-    },
+    select::{Condition, Numbering, PageParameters, Rows, address_id, ids, intersect, owner_ids, single_page, span},
     transactions::KNOWN_PAGE,
 };
 use crate::{
@@ -87,15 +85,18 @@ fn conditions(filter: &TradeFilter) -> Vec<Condition> {
 /// Needs a snapshot if the filter combines lists.
 pub(crate) async fn list_trades(
     client: &impl GenericClient,
+    intersections: &Intersections,
     filter: &TradeFilter,
     page: PageRequest,
 ) -> Result<Page<Trade>, StoreError> {
     let conditions = conditions(filter);
     let rows = if let Some(exchanges) = &filter.exchanges {
-        let Page { items, total } = select_by_exchange(client, exchanges, &conditions, filter.blocks, page).await?;
+        let Page { items, total } =
+            select_by_exchange(client, intersections, exchanges, &conditions, filter.blocks, page).await?;
         query(client, &TRADES.statement(KNOWN_PAGE), &[&int8(total), &items]).await?
     } else if conditions.len() > 1 {
-        let Page { items, total } = intersect(client, Numbering::Trades, &conditions, filter.blocks, page).await?;
+        let Page { items, total } =
+            intersect(client, intersections, Numbering::Trades, &conditions, filter.blocks, page).await?;
         query(client, &TRADES.statement(KNOWN_PAGE), &[&int8(total), &items]).await?
     } else {
         let condition = conditions.first().copied();
@@ -108,31 +109,43 @@ pub(crate) async fn list_trades(
 /// A page of the trades on any of the exchanges that satisfy all conditions. No trade is on two exchanges.
 async fn select_by_exchange(
     client: &impl GenericClient,
+    intersections: &Intersections,
     exchanges: &[Exchange],
     conditions: &[Condition],
     blocks: BlockRange,
     page: PageRequest,
 ) -> Result<Page<i64>, StoreError> {
-    let Some((low, high)) = span(client, Numbering::Trades, blocks).await? else { return Ok(Page::empty(0)) };
+    // One exchange and nothing else: its list has the total and the page.
+    if let ([exchange], []) = (exchanges, conditions) {
+        let owners = exchange_owners(client, &[*exchange]).await?;
+        let span = span(client, Numbering::Trades, blocks).await?;
+        let (Some(owner), Some((low, high))) = (owners.first(), span) else { return Ok(Page::empty(0)) };
+        return one_exchange(client, *owner, low, high, page).await;
+    }
+    let find = async |low, high| {
+        let mut common = Vec::new();
+        for owner in exchange_owners(client, exchanges).await? {
+            common.extend(owner_ids(client, List::ExchangeTrades, owner, Role::Any, low, high).await?);
+        }
+        common.sort_unstable();
+        for condition in conditions {
+            common = intersection(&common, &ids(client, *condition, low, high).await?);
+        }
+        Ok(common)
+    };
+    let filter = format!("{exchanges:?} {conditions:?}");
+    intersections.page(client, Numbering::Trades, filter, blocks, page, find).await
+}
+
+/// The owners of the lists of exchanges that have any.
+async fn exchange_owners(client: &impl GenericClient, exchanges: &[Exchange]) -> Result<Vec<u64>, StoreError> {
     let mut owners = Vec::new();
     for exchange in exchanges {
         if let Some(factory) = address_id(client, &exchange.factory).await? {
             owners.push(exchange_owner(factory, exchange.style));
         }
     }
-    // One exchange and nothing else: its list has the total and the page.
-    if let ([owner], []) = (owners.as_slice(), conditions) {
-        return one_exchange(client, *owner, low, high, page).await;
-    }
-    let mut common = Vec::new();
-    for owner in owners {
-        common.extend(owner_ids(client, List::ExchangeTrades, owner, Role::Any, low, high).await?);
-    }
-    common.sort_unstable();
-    for condition in conditions {
-        common = intersection(&common, &ids(client, *condition, low, high).await?);
-    }
-    Ok(cut_page(&common, page))
+    Ok(owners)
 }
 
 async fn one_exchange(

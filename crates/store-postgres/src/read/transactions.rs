@@ -4,6 +4,7 @@ use store::{Parties, StoreError};
 use tokio_postgres::Row;
 
 use super::{
+    intersections::Intersections,
     pages::page_of,
     select::{Numbering, PageParameters, Rows, conditions, intersect, single_page},
     trades::{TRADES, trade_from_row},
@@ -63,6 +64,7 @@ pub(crate) fn combines_transaction_lists(filter: &TransactionFilter) -> bool {
 /// Needs a snapshot if the filter combines lists.
 pub(crate) async fn list_transactions(
     client: &impl GenericClient,
+    intersections: &Intersections,
     filter: &TransactionFilter,
     page: PageRequest,
 ) -> Result<Page<Transaction>, StoreError> {
@@ -70,7 +72,7 @@ pub(crate) async fn list_transactions(
     let Some(conditions) = conditions(parties, List::Transactions) else { return Ok(Page::empty(0)) };
     let rows = if conditions.len() > 1 {
         let Page { items, total } =
-            intersect(client, Numbering::Transactions, &conditions, filter.blocks, page).await?;
+            intersect(client, intersections, Numbering::Transactions, &conditions, filter.blocks, page).await?;
         query(client, &TRANSACTIONS.statement(KNOWN_PAGE), &[&int8(total), &items]).await?
     } else {
         let condition = conditions.first().copied();

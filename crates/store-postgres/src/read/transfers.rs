@@ -4,6 +4,7 @@ use store::{Parties, StoreError};
 use tokio_postgres::Row;
 
 use super::{
+    intersections::Intersections,
     pages::page_of,
     select::{Condition, Numbering, PageParameters, Rows, conditions, intersect, single_page},
     transactions::KNOWN_PAGE,
@@ -56,6 +57,7 @@ pub(crate) fn combines_transfer_lists(filter: &TransferFilter) -> bool {
 /// Needs a snapshot if the filter combines lists.
 pub(crate) async fn list_transfers(
     client: &impl GenericClient,
+    intersections: &Intersections,
     filter: &TransferFilter,
     page: PageRequest,
 ) -> Result<Page<Transfer>, StoreError> {
@@ -64,7 +66,8 @@ pub(crate) async fn list_transfers(
     let token = filter.token.map(|address| Condition { list: List::TokenTransfers, address, role: Role::Any });
     conditions.extend(token);
     let rows = if conditions.len() > 1 {
-        let Page { items, total } = intersect(client, Numbering::Transfers, &conditions, filter.blocks, page).await?;
+        let Page { items, total } =
+            intersect(client, intersections, Numbering::Transfers, &conditions, filter.blocks, page).await?;
         query(client, &TRANSFERS.statement(KNOWN_PAGE), &[&int8(total), &items]).await?
     } else {
         let condition = conditions.first().copied();
