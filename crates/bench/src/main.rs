@@ -15,6 +15,7 @@ mod filters;
 mod head;
 mod html_pages;
 mod index;
+mod internal;
 mod machine;
 mod options;
 mod overhead;
@@ -92,6 +93,10 @@ async fn main() -> anyhow::Result<()> {
         let chain = RecordedChain::make(options.chain()).await?;
         let (requests, blocks) = (options.requests, options.head_blocks);
         writeln!(out, "{}", postgres::measure(&chain, requests, blocks, options.load_seconds()).await?)?;
+    }
+    if options.wants(Part::Internal) {
+        let chain = RecordedChain::make(internal::CHAIN).await?;
+        writeln!(out, "{}", internal::measure(&chain).await?)?;
     }
     if options.wants(Part::Endurance) {
         let chain = RecordedChain::make(options.chain()).await?;

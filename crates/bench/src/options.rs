@@ -96,6 +96,8 @@ pub(crate) enum Part {
     /// PostgreSQL beside the embedded store: indexing, size, pages, the head, two processes that serve; needs a server's
     /// programs, so it is not measured by default
     Postgres,
+    /// Internal transactions: bytes, and the time until they are indexed
+    Internal,
     /// Verification, compared with the bare compiler
     Verification,
     /// Every combination of filters on long lists

@@ -129,7 +129,8 @@ impl List {
         }
     }
 
-    fn has_roles(self) -> bool {
+    /// Whether its entries say what their owner is to them.
+    pub(crate) fn has_roles(self) -> bool {
         matches!(self, Self::Transactions | Self::Transfers | Self::InternalAbove | Self::InternalBelow)
     }
 }

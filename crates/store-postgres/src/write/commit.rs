@@ -152,10 +152,14 @@ impl WriteState {
 }
 
 async fn tails(tx: &Transaction<'_>, list: List, owners: &[i64]) -> Result<Vec<(u64, Tail)>, StoreError> {
+    let counts = if list.has_roles() {
+        "r.sent_before + run_count_below(r.first, r.rest, 1, 9223372036854775807),
+            r.received_before + run_count_below(r.first, r.rest, 2, 9223372036854775807)"
+    } else {
+        "0::int8, 0::int8"
+    };
     let sql = format!(
-        "select o.owner, r.first_seq + 1 + coalesce(cardinality(r.rest), 0),
-            coalesce(r.sent_before + run_count_below(r.first, r.rest, 1, 9223372036854775807), 0),
-            coalesce(r.received_before + run_count_below(r.first, r.rest, 2, 9223372036854775807), 0)
+        "select o.owner, r.first_seq + 1 + coalesce(cardinality(r.rest), 0), {counts}
         from unnest($1::int8[]) o(owner) cross join lateral (
             select * from {}_run r where r.owner = o.owner order by r.first_seq desc limit 1
         ) r",
