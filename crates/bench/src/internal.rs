@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// So short that the node has the states of all blocks.
-pub(crate) const CHAIN: ChainPlan = ChainPlan { transactions: 30_000, per_block: 100 };
+pub(crate) const CHAIN: ChainPlan = ChainPlan { transactions: 30_000, per_block: 100, traces: true };
 const POLL: Duration = Duration::from_millis(50);
 const TIMEOUT: Duration = Duration::from_secs(600);
 

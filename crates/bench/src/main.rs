@@ -41,10 +41,10 @@ use crate::{
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// For measurements that do not depend on the length of the chain.
-const SMALL_CHAIN: ChainPlan = ChainPlan { transactions: 500, per_block: 8 };
+const SMALL_CHAIN: ChainPlan = ChainPlan { transactions: 500, per_block: 8, traces: false };
 
 /// Many small blocks, so that the number of requests matters.
-const FAULTS_CHAIN: ChainPlan = ChainPlan { transactions: 8_000, per_block: 4 };
+const FAULTS_CHAIN: ChainPlan = ChainPlan { transactions: 8_000, per_block: 4, traces: false };
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {

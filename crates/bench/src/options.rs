@@ -114,7 +114,7 @@ impl Options {
     }
 
     pub(crate) fn chain(&self) -> ChainPlan {
-        ChainPlan { transactions: self.transactions, per_block: self.block_transactions }
+        ChainPlan { transactions: self.transactions, per_block: self.block_transactions, traces: false }
     }
 
     pub(crate) fn load_seconds(&self) -> Duration {
