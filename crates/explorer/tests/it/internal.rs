@@ -209,14 +209,16 @@ async fn a_node_that_traces_single_transactions_only_gives_the_same_internal_tra
 
 #[tokio::test]
 async fn calls_a_thousand_deep_are_indexed() {
-    let chain = DevChain::new(DevChainConfig { block_gas_limit: 1_000_000_000_000, ..DevChainConfig::default() });
     // Calls itself with a coin as long as it can. A call gets 63 of 64 parts of the gas, so the first one needs a lot.
+    const GAS: u64 = 10_000_000_000_000;
+    let account_balance = U256::from(10).pow(U256::from(27));
+    let chain = DevChain::new(DevChainConfig { block_gas_limit: GAS, account_balance, ..DevChainConfig::default() });
     let init = hex!("6a5f5f5f5f6001305af150005f52600b6015f3");
     let created = chain.draft(0).unwrap().kind(TxKind::Create).value(U256::from(1)).data(init.to_vec());
     let address = chain.accounts()[0].address().create(0);
     created.gas_limit(300_000).submit().unwrap();
     chain.mine(None);
-    let hash = chain.draft(0).unwrap().kind(TxKind::Call(address)).gas_limit(500_000_000_000).submit().unwrap();
+    let hash = chain.draft(0).unwrap().kind(TxKind::Call(address)).gas_limit(GAS).submit().unwrap();
     chain.mine(None);
     let head = chain.head().number;
     let node = DevNode::serve(chain).await;
