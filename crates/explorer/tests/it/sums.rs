@@ -26,8 +26,9 @@ fn pay(balances: &mut BTreeMap<String, I256>, from: &Value, to: &Value, value: I
 
 #[tokio::test]
 async fn balances_are_the_sum_of_all_payments_and_fees() {
-    let (node, _) = DevNode::with_traffic(400).await;
-    for round in 0..4 {
+    // Fewer blocks than the node has states to trace.
+    let (node, _) = DevNode::with_traffic(300).await;
+    for round in 0..30 {
         send_everything(&node.chain, round);
     }
     let explorer = TestExplorer::start(&node.url()).await;
@@ -66,6 +67,5 @@ async fn balances_are_the_sum_of_all_payments_and_fees() {
         assert_eq!(detail["balance"], expected.to_string(), "{detail}");
         count += 1;
     }
-    println!("{count} addresses");
     assert!(count >= ADDRESSES, "{count} addresses");
 }

@@ -28,7 +28,7 @@ async fn an_account_has_the_documented_fields_and_no_others() {
         "recentTxs": [call, payment],
         "transferCount": 0,
         "tradeCount": 0,
-        "internalTxCount": 0,
+        "internalTxCount": 0, "logCount": 0,
         "internalTransactionsFrom": 0,
         "nonce": 1,
         "balanceBlock": chain.head().number,
@@ -152,7 +152,7 @@ async fn an_address_outside_the_index_has_what_the_node_knows() {
     let expected = json!({
         "address": lower_hex(paid), "balance": "1500", "txCount": 0, "isContract": false, "label": null,
         "firstSeen": null, "lastSeen": null, "recentTxs": [], "transferCount": 0, "tradeCount": 0,
-        "internalTxCount": 0, "internalTransactionsFrom": null, "nonce": 0,
+        "internalTxCount": 0, "logCount": 0, "internalTransactionsFrom": null, "nonce": 0,
         "balanceBlock": 1, "contract": null, "token": null,
     });
     assert_eq!(explorer.json(&path).await, expected);
