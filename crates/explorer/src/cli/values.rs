@@ -1,0 +1,120 @@
+//! Values of options.
+
+use clap::ValueEnum;
+use domain::TokenPrefix;
+use ipnet::IpNet;
+use node::Endpoint;
+use serde::{Deserialize, de::Error as _};
+use webhooks::EncryptionKey;
+
+/// The URL of a database. Its password is not shown.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct DatabaseUrl(String);
+
+impl DatabaseUrl {
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Without user, password and parameters.
+    pub(crate) fn name(&self) -> String {
+        let text = self.0.split_once("://").map_or(self.0.as_str(), |(_, rest)| rest);
+        let text = text.split('?').next().unwrap_or_default();
+        format!("postgres://{}", text.rsplit_once('@').map_or(text, |(_, host)| host))
+    }
+}
+
+impl From<&str> for DatabaseUrl {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl std::fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DatabaseUrl")
+    }
+}
+
+/// A part of the work of `run`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Role {
+    /// Follow the node and write the index; a second one stands by
+    Index,
+    /// Serve the API and the pages
+    Serve,
+    /// Send webhooks; several share them
+    Deliver,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Traces {
+    /// If the node supports traces
+    Auto,
+    /// Never
+    Off,
+    /// Nothing is indexed if the node does not support traces
+    Required,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OwnerAccess {
+    /// Requests with an API key of that owner
+    Guarded,
+    /// Everyone: for private networks
+    Open,
+}
+
+/// In the file, a single value may be given without a list.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a string or a list of strings")]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    fn into_texts(self) -> Vec<String> {
+        match self {
+            Self::One(text) => vec![text],
+            Self::Many(texts) => texts,
+        }
+    }
+}
+
+pub(super) fn roles<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Role>, D::Error> {
+    let texts = OneOrMany::deserialize(deserializer)?.into_texts();
+    texts.iter().map(|text| Role::from_str(text, false).map_err(D::Error::custom)).collect()
+}
+
+pub(super) fn endpoints<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Endpoint>, D::Error> {
+    let texts = OneOrMany::deserialize(deserializer)?.into_texts();
+    texts.iter().map(|text| text.parse().map_err(D::Error::custom)).collect()
+}
+
+pub(super) fn networks<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
+    let texts = OneOrMany::deserialize(deserializer)?.into_texts();
+    texts.iter().map(|text| network(text).map_err(D::Error::custom)).collect()
+}
+
+pub(super) fn encryption_key<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<EncryptionKey>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
+}
+
+pub(super) fn token_prefix<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<TokenPrefix>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
+}
+
+/// Parses a network such as `10.0.0.0/8`, or a single address.
+pub(super) fn network(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<std::net::IpAddr>().map(IpNet::from);
+    text.parse()
+        .or_else(|_| address())
+        .map_err(|_| format!("`{text}` is not an IP address or a network such as 10.0.0.0/8"))
+}
