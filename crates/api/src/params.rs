@@ -2,6 +2,7 @@
 
 mod address;
 mod block_id;
+mod blocks;
 mod body;
 mod body_error;
 mod fields;
@@ -21,6 +22,7 @@ mod webhook_id;
 mod whole_number;
 
 pub(crate) use address::{AddressInPath, OwnerParams, parse_address};
+pub(crate) use blocks::Blocks;
 pub(crate) use body::{FromBody, ValidBody, read_body};
 pub(crate) use body_error::BodyError;
 pub(crate) use fields::Fields;

@@ -1,5 +1,5 @@
 use axum::extract::State;
-use domain::{Address, B256, BlockNumber, BlockRange, InternalFilter};
+use domain::{Address, B256, InternalFilter};
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -8,7 +8,7 @@ use crate::{
     document::{BadParameter, NotModified, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
-    params::{FromQuery, Paging, Query, ValidQuery},
+    params::{Blocks, FromQuery, Paging, Query, ValidQuery},
     wire,
 };
 
@@ -34,12 +34,8 @@ struct ListInternalTransactionsParams {
     #[param(rename = "txHash", value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{64}$",
         example = "0x88e96d4537bea4d9c05d12549907b32561d3bf31f45aae734cdc119f13406cb6")]
     tx_hash: Option<B256>,
-    /// Only those from this block on.
-    #[param(rename = "blockFrom", value_type = Option<u64>, minimum = 0, example = 1)]
-    block_from: Option<BlockNumber>,
-    /// Only those up to this block, inclusive.
-    #[param(rename = "blockTo", value_type = Option<u64>, minimum = 0, example = 21_000_000)]
-    block_to: Option<BlockNumber>,
+    #[param(ignore)]
+    blocks: Blocks,
 }
 
 impl FromQuery for ListInternalTransactionsParams {
@@ -50,8 +46,7 @@ impl FromQuery for ListInternalTransactionsParams {
             from_address: query.find_address_named("fromAddress")?,
             to_address: query.find_address_named("toAddress")?,
             tx_hash: query.find_hash("txHash")?,
-            block_from: query.find_block_number("blockFrom")?,
-            block_to: query.find_block_number("blockTo")?,
+            blocks: Blocks::from_query(query)?,
         })
     }
 }
@@ -63,7 +58,7 @@ impl ListInternalTransactionsParams {
             from: self.from_address,
             to: self.to_address,
             transaction: self.tx_hash,
-            blocks: BlockRange { from: self.block_from, to: self.block_to },
+            blocks: self.blocks.range(),
         }
     }
 }
@@ -76,7 +71,7 @@ impl ListInternalTransactionsParams {
     get,
     path = "/internal-transactions",
     tag = "chain",
-    params(Paging, ListInternalTransactionsParams),
+    params(Paging, ListInternalTransactionsParams, Blocks),
     responses(
         (status = 200, description = "A page of internal transactions", body = wire::InternalTransactionList),
         NotModified,

@@ -1,5 +1,5 @@
 use axum::extract::State;
-use domain::{Address, B256, BlockNumber, BlockRange, LogFilter};
+use domain::{Address, B256, LogFilter};
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -8,7 +8,7 @@ use crate::{
     document::{BadParameter, NotModified, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
-    params::{FromQuery, Paging, Query, ValidQuery},
+    params::{Blocks, FromQuery, Paging, Query, ValidQuery},
     wire,
 };
 
@@ -40,12 +40,8 @@ struct ListLogsParams {
     #[param(value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{64}$",
         example = "0x0000000000000000000000000000000000000000000000000000000000000001")]
     topic3: Option<B256>,
-    /// Only those from this block on.
-    #[param(rename = "blockFrom", value_type = Option<u64>, minimum = 0, example = 1)]
-    block_from: Option<BlockNumber>,
-    /// Only those up to this block, inclusive.
-    #[param(rename = "blockTo", value_type = Option<u64>, minimum = 0, example = 21_000_000)]
-    block_to: Option<BlockNumber>,
+    #[param(ignore)]
+    blocks: Blocks,
 }
 
 impl FromQuery for ListLogsParams {
@@ -57,8 +53,7 @@ impl FromQuery for ListLogsParams {
             topic1: query.find_hash("topic1")?,
             topic2: query.find_hash("topic2")?,
             topic3: query.find_hash("topic3")?,
-            block_from: query.find_block_number("blockFrom")?,
-            block_to: query.find_block_number("blockTo")?,
+            blocks: Blocks::from_query(query)?,
         })
     }
 }
@@ -68,7 +63,7 @@ impl ListLogsParams {
         LogFilter {
             address: self.address,
             topics: [self.topic0, self.topic1, self.topic2, self.topic3],
-            blocks: BlockRange { from: self.block_from, to: self.block_to },
+            blocks: self.blocks.range(),
         }
     }
 }
@@ -80,7 +75,7 @@ impl ListLogsParams {
     get,
     path = "/logs",
     tag = "chain",
-    params(Paging, ListLogsParams),
+    params(Paging, ListLogsParams, Blocks),
     responses(
         (status = 200, description = "A page of logs", body = wire::LogList),
         NotModified,

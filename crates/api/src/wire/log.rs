@@ -60,8 +60,7 @@ pub struct LogList {
     /// The page size.
     #[schema(example = 25)]
     pub limit: u32,
-    /// The first block whose logs are indexed: that of the index, or a later one if the index is older than its logs. Null for
-    /// an empty index.
+    /// The first indexed block, or null for an empty index.
     #[schema(required = true, example = 0)]
     pub complete_from: Option<u64>,
 }
