@@ -92,8 +92,7 @@ impl fmt::Display for Difference {
 struct StoredBlock {
     block: Block,
     transactions: Vec<Transaction>,
-    /// None where they were not indexed yet.
-    logs: Option<Vec<LogEvent>>,
+    logs: Vec<LogEvent>,
     transfers: Vec<TransferEvent>,
     trades: Vec<TradeEvent>,
 }
@@ -116,9 +115,7 @@ pub async fn compare_block(
     let decoded = decode_block(fetched, None);
     let mut differences = header_differences(&stored.block, &decoded.block);
     differences.extend(transaction_differences(&stored.transactions, &decoded.transactions));
-    if let Some(logs) = &stored.logs {
-        differences.extend(log_differences(logs, &decoded.logs));
-    }
+    differences.extend(log_differences(&stored.logs, &decoded.logs));
     differences.extend(transfer_differences(&stored.transfers, &decoded.transfers));
     differences.extend(trade_differences(reader, &stored.trades, decoded).await?);
     Ok(differences)
@@ -130,7 +127,6 @@ async fn stored_block(reader: &dyn ChainReader, number: BlockNumber) -> Result<O
     let filter = TransactionFilter { blocks, ..TransactionFilter::default() };
     let transactions = whole(async |page| reader.list_transactions(&filter, page).await).await?;
     let filter = LogFilter { blocks, ..LogFilter::default() };
-    let complete_from = reader.list_logs(&filter, PageRequest::newest(0)).await?.complete_from;
     let logs = whole(async |page| Ok(reader.list_logs(&filter, page).await?.page)).await?;
     let filter = TransferFilter { blocks, ..TransferFilter::default() };
     let transfers = whole(async |page| reader.list_transfers(&filter, page).await).await?;
@@ -139,7 +135,7 @@ async fn stored_block(reader: &dyn ChainReader, number: BlockNumber) -> Result<O
     Ok(Some(StoredBlock {
         block,
         transactions,
-        logs: complete_from.is_some_and(|from| from <= number).then(|| logs.into_iter().map(|log| log.event).collect()),
+        logs: logs.into_iter().map(|log| log.event).collect(),
         transfers: transfers.into_iter().map(|transfer| transfer.event).collect(),
         trades: trades.into_iter().map(|trade| trade.event).collect(),
     }))

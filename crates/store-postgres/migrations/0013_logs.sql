@@ -1,13 +1,9 @@
--- Logs in chain order. An emitter with a first topic is a source; topics have ids in order of first appearance. A database that
--- was filled before has the logs from its next block on.
+-- Logs in chain order. An emitter with a first topic is a source; topics have ids in order of first appearance.
 
 alter table chain
     add column logs int8 not null default 0,
     add column log_topics int8 not null default 0,
-    add column log_sources int8 not null default 0,
-    -- The first block with logs; null if that is the first block of the index.
-    add column logs_from int8;
-update chain set logs_from = tip_number + 1;
+    add column log_sources int8 not null default 0;
 alter table block
     add column logs int8 not null default 0,
     add column log_topics int8 not null default 0,
@@ -41,24 +37,29 @@ create table log (
 );
 create index log_by_transaction on log using brin (transaction) with (autosummarize = on);
 
--- The lists have the tables and functions of other lists.
-do $do$
+-- Makes lists with the tables and functions of another one.
+create function create_lists(names text[], template text) returns void
+language plpgsql as $f$
 declare
     list text;
     definition text;
 begin
-    foreach list in array array['emitter_log', 'source_log', 'topic0_log', 'topic1_log', 'topic2_log', 'topic3_log'] loop
-        execute format('create table %s_run (like address_transfer_run including all)', list);
+    foreach list in array names loop
+        execute format('create table %s_run (like %s_run including all)', list, template);
         for definition in
-            select replace(pg_get_functiondef(p.oid), 'address_transfer', list) from pg_proc p
-            where p.pronamespace = current_schema()::regnamespace and p.proname like 'address\_transfer\_%'
-            order by array_position(array['_end', '_rank', '_slice', '_page', '_ids'], substr(p.proname, 17))
+            select replace(pg_get_functiondef(p.oid), template, list) from pg_proc p
+            where p.pronamespace = current_schema()::regnamespace and p.proname like replace(template, '_', '\_') || '\_%'
+            order by array_position(array['_end', '_rank', '_slice', '_page', '_ids'], substr(p.proname, length(template) + 1))
         loop
             execute definition;
         end loop;
     end loop;
 end
-$do$;
+$f$;
+
+select create_lists(
+    array['emitter_log', 'source_log', 'topic0_log', 'topic1_log', 'topic2_log', 'topic3_log'], 'address_transfer'
+);
 
 drop function span_of_blocks(int8, int8);
 -- The ids assigned in a range of blocks, from low to before high; no row for an empty index.

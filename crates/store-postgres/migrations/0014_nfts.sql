@@ -24,24 +24,7 @@ alter table block add column nfts int8 not null default 0;
 -- The part of the value that the sender did not have of the id of a multi-token, according to earlier transfers.
 alter table transfer add column nft_shortfall numeric;
 
--- The lists have the tables and functions of other lists.
-do $do$
-declare
-    list text;
-    definition text;
-begin
-    foreach list in array array['token_nft', 'nft_transfer'] loop
-        execute format('create table %s_run (like token_transfer_run including all)', list);
-        for definition in
-            select replace(pg_get_functiondef(p.oid), 'token_transfer', list) from pg_proc p
-            where p.pronamespace = current_schema()::regnamespace and p.proname like 'token\_transfer\_%'
-            order by array_position(array['_end', '_rank', '_slice', '_page', '_ids'], substr(p.proname, 15))
-        loop
-            execute definition;
-        end loop;
-    end loop;
-end
-$do$;
+select create_lists(array['token_nft', 'nft_transfer'], 'token_transfer');
 
 create view nfts as
 select n.id, a.address as token, n.token_id, o.address as owner

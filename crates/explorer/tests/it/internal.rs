@@ -1,6 +1,6 @@
 //! Internal transactions: every one equals the node's trace, whatever the node offers, after reorgs and kills.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use alloy_primitives::{Address, TxKind, U256, hex};
 use devchain::{DevChain, DevChainConfig, ReorgedTransactions};
@@ -174,36 +174,31 @@ async fn kills_while_internal_transactions_are_filled_in_do_not_change_the_resul
     assert_equals_traces(&explorer, &node.rpc, head).await;
 }
 
-#[tokio::test]
-async fn a_node_with_the_other_dialect_gives_the_same_internal_transactions() {
+/// Indexes a chain from a node without some methods. Returns how often each one was called, and the number of blocks.
+async fn assert_traced_without(missing: [&'static str; 2]) -> (HashMap<String, usize>, usize) {
     let chain = DevChain::new(DevChainConfig::default());
     send_everything(&chain, 0);
     let head = chain.head().number;
-    let faults = vec![("debug_traceBlockByNumber", NO_METHOD, 1.0), ("debug_traceTransaction", NO_METHOD, 1.0)];
+    let faults = missing.map(|method| (method, NO_METHOD, 1.0)).to_vec();
     let node = FaultyNode::start(&chain, 1, Script { faults, ..Script::default() }).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     wait_for_reach(&explorer, 0, head).await;
     let direct = DevNode::serve(chain).await;
     assert_equals_traces(&explorer, &direct.rpc, head).await;
-    let counts = node.request_counts().methods;
-    assert!(counts["trace_block"] <= usize::try_from(head).unwrap() + 2, "one request per block: {counts:?}");
+    (node.request_counts().methods, usize::try_from(head).unwrap())
+}
+
+#[tokio::test]
+async fn a_node_with_the_other_dialect_gives_the_same_internal_transactions() {
+    let (counts, blocks) = assert_traced_without(["debug_traceBlockByNumber", "debug_traceTransaction"]).await;
+    assert!(counts["trace_block"] <= blocks + 2, "one request per block: {counts:?}");
     assert!(counts["debug_traceBlockByNumber"] <= 8, "found out once: {counts:?}");
 }
 
 #[tokio::test]
 async fn a_node_that_traces_single_transactions_only_gives_the_same_internal_transactions() {
-    let chain = DevChain::new(DevChainConfig::default());
-    send_everything(&chain, 0);
-    let head = chain.head().number;
-    let faults = vec![("debug_traceBlockByNumber", NO_METHOD, 1.0), ("trace_block", NO_METHOD, 1.0)];
-    let node = FaultyNode::start(&chain, 1, Script { faults, ..Script::default() }).await;
-    let explorer = TestExplorer::start(&node.url()).await;
-    node.wait_for(&explorer).await;
-    wait_for_reach(&explorer, 0, head).await;
-    let direct = DevNode::serve(chain).await;
-    assert_equals_traces(&explorer, &direct.rpc, head).await;
-    let counts = node.request_counts().methods;
+    let (counts, _) = assert_traced_without(["debug_traceBlockByNumber", "trace_block"]).await;
     assert!(counts["debug_traceTransaction"] <= 8, "one request for each transaction with code: {counts:?}");
 }
 

@@ -28,8 +28,13 @@ impl ReadSnapshot {
         let mut conditions = Vec::new();
         let mut require =
             |list: ListKind, owner: u64| conditions.push(Condition { list: list.of(owner), role: Role::Any });
-        let emitter = filter.address.map(|address| self.address_id(&address)).transpose()?;
-        let Some(emitter) = transposed(emitter) else { return Ok(None) };
+        let emitter = match &filter.address {
+            Some(address) => {
+                let Some(emitter) = self.address_id(address)? else { return Ok(None) };
+                Some(emitter)
+            }
+            None => None,
+        };
         for ((position, list), topic) in TOPIC_LISTS.into_iter().enumerate().zip(filter.topics) {
             let Some(topic) = topic else { continue };
             let Some(topic) = self.topic_id(&topic)? else { return Ok(None) };
@@ -81,14 +86,5 @@ impl ReadSnapshot {
             block_number: position.block_number,
             timestamp: position.timestamp,
         })
-    }
-}
-
-/// None if an id was asked for and there is none.
-fn transposed(found: Option<Option<u64>>) -> Option<Option<u64>> {
-    match found {
-        Some(None) => None,
-        Some(Some(id)) => Some(Some(id)),
-        None => Some(None),
     }
 }

@@ -49,7 +49,7 @@ pub(crate) async fn list_logs(
     filter: &LogFilter,
     page: PageRequest,
 ) -> Result<LogPage, StoreError> {
-    let complete_from = get(client, "select greatest(first_block, logs_from) from chain", &[]).await?.option_u64(0)?;
+    let complete_from = get(client, "select first_block from chain", &[]).await?.option_u64(0)?;
     let Some(required) = Required::find(client, filter).await? else { return Ok(LogPage::empty(complete_from)) };
     let Some((low, high)) = span(client, Numbering::Logs, filter.blocks).await? else {
         return Ok(LogPage::empty(complete_from));

@@ -10,6 +10,29 @@ use crate::{
     server::{Server, open, options},
 };
 
+/// A primary with a store that writes, and a standby with one that reads from it.
+struct Servers {
+    primary: Server,
+    standby: Server,
+    url: String,
+    standby_url: String,
+    indexer: PostgresStore,
+    serving: PostgresStore,
+}
+
+impl Servers {
+    async fn start() -> Self {
+        let primary = Server::start();
+        let standby = primary.start_standby();
+        let url = primary.database().await;
+        let standby_url = standby.url(url.rsplit('/').next().unwrap());
+        let indexer = open(&url).await;
+        let read_url = Some(standby_url.clone());
+        let serving = PostgresStore::open(&url, PostgresOptions { read_url, ..options() }).await.unwrap();
+        Self { primary, standby, url, standby_url, indexer, serving }
+    }
+}
+
 async fn until_tip(reader: &PostgresReader, tip: BlockRef) {
     eventually("the reader has the tip", async || (reader.find_tip().await.unwrap() == Some(tip)).then_some(())).await;
 }
@@ -26,13 +49,7 @@ fn some_transaction(blocks: &[BlockChanges]) -> &Transaction {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standby_is_read_unless_it_lacks_what_was_shown_or_is_too_far_behind() {
-    let primary = Server::start();
-    let standby = primary.start_standby();
-    let url = primary.database().await;
-    let name = url.rsplit('/').next().unwrap();
-    let indexer = open(&url).await;
-    let read_url = Some(standby.url(name));
-    let serving = PostgresStore::open(&url, PostgresOptions { read_url, ..options() }).await.unwrap();
+    let Servers { primary, standby, standby_url, indexer, serving, .. } = Servers::start().await;
     let reader = serving.reader();
     let blocks = blocks(5, 5);
     let mut writer = indexer.writer();
@@ -41,7 +58,7 @@ async fn a_standby_is_read_unless_it_lacks_what_was_shown_or_is_too_far_behind()
     until_used(&serving, true).await;
 
     // A standby that stands still is read for a while, and then no longer.
-    let copied = standby.connect(&standby.url(name)).await;
+    let copied = standby.connect(&standby_url).await;
     copied.batch_execute("select pg_wal_replay_pause()").await.unwrap();
     let paused = async || {
         let state: String = copied.query_one("select pg_get_wal_replay_pause_state()", &[]).await.unwrap().get(0);
@@ -89,13 +106,7 @@ async fn a_standby_is_read_unless_it_lacks_what_was_shown_or_is_too_far_behind()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standby_that_cuts_connections_fails_no_read() {
-    let primary = Server::start();
-    let standby = primary.start_standby();
-    let url = primary.database().await;
-    let name = url.rsplit('/').next().unwrap();
-    let indexer = open(&url).await;
-    let read_url = Some(standby.url(name));
-    let serving = PostgresStore::open(&url, PostgresOptions { read_url, ..options() }).await.unwrap();
+    let Servers { primary: _primary, standby, standby_url, indexer, serving, .. } = Servers::start().await;
     let blocks = blocks(6, 40);
     indexer.writer().commit(blocks.clone(), KEEP).await.unwrap();
     let reader = serving.reader();
@@ -103,7 +114,7 @@ async fn a_standby_that_cuts_connections_fails_no_read() {
     let expected = indexer.reader().find_address_overview(address, 5).await.unwrap();
     assert!(expected.is_some());
     until_tip(&reader, blocks[39].block.id()).await;
-    let operator = standby.connect(&standby.url(name)).await;
+    let operator = standby.connect(&standby_url).await;
     let sql = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'explorer %'";
     for _ in 0..5 {
         until_used(&serving, true).await;
@@ -126,19 +137,13 @@ async fn lock(primary: &Server, url: &str, table: &str) -> Client {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_query_that_a_standby_cancels_is_answered_by_the_primary() {
-    let primary = Server::start();
-    let standby = primary.start_standby();
-    let url = primary.database().await;
-    let name = url.rsplit('/').next().unwrap();
-    let indexer = open(&url).await;
-    let read_url = Some(standby.url(name));
-    let serving = PostgresStore::open(&url, PostgresOptions { read_url, ..options() }).await.unwrap();
+    let Servers { primary, standby, url, standby_url, indexer, serving } = Servers::start().await;
     let blocks = blocks(7, 20);
     indexer.writer().commit(blocks.clone(), KEEP).await.unwrap();
     let reader = serving.reader();
     until_tip(&reader, blocks[19].block.id()).await;
     until_used(&serving, true).await;
-    let operator = standby.connect(&standby.url(name)).await;
+    let operator = standby.connect(&standby_url).await;
     operator.batch_execute("alter system set max_standby_streaming_delay = 0").await.unwrap();
     operator.batch_execute("select pg_reload_conf()").await.unwrap();
     let count = async |sql: &str| operator.query_one(sql, &[]).await.unwrap().get::<_, i64>(0);

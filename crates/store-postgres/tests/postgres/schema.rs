@@ -1,6 +1,6 @@
 //! Migrations, and the views for people.
 
-use domain::{LogFilter, PageRequest, TransferFilter};
+use domain::{PageRequest, TransferFilter};
 use store::{ChainReader, ChainWriter, StoreError, conformance::Model};
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
@@ -79,26 +79,6 @@ async fn views_show_what_the_store_returns() {
     let sql = "select count(*) from address_transactions where address = bytes($1)";
     let listed: i64 = client.query_one(sql, &[&address]).await.unwrap().get(0);
     assert_eq!(listed, model.transactions().filter(|tx| tx.touches(&newest.from)).count() as i64);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_was_filled_before_logs_were_kept_says_from_which_block_they_are_complete() {
-    let server = Server::shared();
-    let url = server.database().await;
-    let store = open(&url).await;
-    let complete_from = async || {
-        let all = store.reader().list_logs(&LogFilter::default(), PageRequest::newest(1)).await.unwrap();
-        (all.complete_from, all.page.total)
-    };
-    assert_eq!(complete_from().await, (None, 0));
-    let blocks = blocks(12, 30);
-    let logs = blocks.iter().map(|changes| changes.logs.len() as u64).sum();
-    store.writer().commit(blocks, KEEP).await.unwrap();
-    assert_eq!(complete_from().await, (Some(0), logs));
-    // As the migration left it.
-    let client = server.connect(&url).await;
-    client.batch_execute("update explorer.chain set logs_from = 21").await.unwrap();
-    assert_eq!(complete_from().await, (Some(21), logs));
 }
 
 /// The statements of a document, each with the text before it.
