@@ -10,7 +10,10 @@ use node::NodeClient;
 use tokio::{sync::Semaphore, time::Instant};
 use tracing::{info, warn};
 
-use crate::Traces;
+use crate::{
+    Traces,
+    recent_traces::{RecentTraces, creations},
+};
 
 /// Concurrent traces: few, to leave the node capacity for blocks.
 const CONCURRENT_TRACES: usize = 4;
@@ -27,6 +30,7 @@ const GAS_WITHOUT_CODE: u64 = 21_000;
 /// Traces blocks if the node supports it. A trace never blocks the commit: without one in time, creators stay unknown.
 pub(crate) struct CreationFinder {
     node: NodeClient,
+    recent: Arc<RecentTraces>,
     traces: Traces,
     permits: Semaphore,
     timeout: Duration,
@@ -59,9 +63,16 @@ enum Choice {
 impl CreationFinder {
     /// `timeout` bounds a trace once it has a permit; `first_backoff` is the pause after a failure and doubles with each
     /// further one.
-    pub(crate) fn new(node: NodeClient, traces: Traces, timeout: Duration, first_backoff: Duration) -> Self {
+    pub(crate) fn new(
+        node: NodeClient,
+        recent: Arc<RecentTraces>,
+        traces: Traces,
+        timeout: Duration,
+        first_backoff: Duration,
+    ) -> Self {
         Self {
             node,
+            recent,
             traces,
             permits: Semaphore::new(CONCURRENT_TRACES),
             timeout,
@@ -112,11 +123,17 @@ impl CreationFinder {
 
     async fn trace(&self, block: &FetchedBlock) -> Option<Vec<InnerCreation>> {
         let (wait, begun) = (self.current_timeout(), Instant::now());
-        match tokio::time::timeout(wait, self.node.find_inner_creations(block)).await {
-            Ok(Ok(found)) => {
+        match tokio::time::timeout(wait, self.node.find_internal_calls_of_block(block.block.number)).await {
+            Ok(Ok(Some(calls))) => {
+                let Some(found) = creations(block, &calls) else {
+                    return self.failed(block.block.number, "a trace of another block");
+                };
                 self.succeeded(begun.elapsed());
-                found
+                self.recent.keep(block.block.id(), calls);
+                Some(found)
             }
+            // The node does not support tracing.
+            Ok(Ok(None)) => None,
             Ok(Err(error)) if error.lacks_state() => self.lacks_state(block.block.number),
             Ok(Err(error)) => self.failed(block.block.number, &error.to_string()),
             Err(_) => self.failed(block.block.number, "timed out"),
@@ -203,7 +220,7 @@ mod tests {
     }
 
     fn finder(node: NodeClient, traces: Traces, timeout: Duration, first_backoff: Duration) -> Arc<CreationFinder> {
-        Arc::new(CreationFinder::new(node, traces, timeout, first_backoff))
+        Arc::new(CreationFinder::new(node, Arc::default(), traces, timeout, first_backoff))
     }
 
     async fn node(trace: Result<Value, Value>) -> TestNode {

@@ -12,6 +12,7 @@ use tracing::{info, warn};
 use crate::{
     Traces,
     background_round::BackgroundRound,
+    recent_traces::RecentTraces,
     tracer::{Obstacle, Round, Tracer},
 };
 
@@ -53,12 +54,13 @@ impl Filler {
     pub(crate) fn new(
         node: NodeClient,
         reader: Arc<dyn ChainReader>,
+        recent: Arc<RecentTraces>,
         traces: Traces,
         timeout: Duration,
         first_backoff: Duration,
     ) -> Self {
         Self {
-            tracer: Arc::new(Tracer::new(node, reader, timeout)),
+            tracer: Arc::new(Tracer::new(node, reader, recent, timeout)),
             traces,
             first_backoff,
             round: BackgroundRound::none(),

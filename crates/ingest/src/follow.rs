@@ -19,6 +19,7 @@ use crate::{
     follow_error::FollowError,
     fork::{ForkPoint, find_fork_point},
     lower_head::{Decision, LowerHead, Observation},
+    recent_traces::RecentTraces,
     resolve::Resolver,
     rhythm::Rhythm,
     settle::{Pace, Settler},
@@ -81,10 +82,12 @@ impl Follower {
         progress: Arc<Progress>,
     ) -> Self {
         let (traces, timeout, backoff) = (config.traces, config.trace_timeout, config.trace_backoff);
-        let creations = Arc::new(CreationFinder::new(node.clone(), traces, timeout, backoff));
+        let recent = Arc::new(RecentTraces::default());
+        let creations = CreationFinder::new(node.clone(), Arc::clone(&recent), traces, timeout, backoff);
+        let creations = Arc::new(creations);
         let resolver = Arc::new(Resolver::new(node.clone(), Arc::clone(&reader), Arc::clone(&creations)));
         let settler = Settler::new(node.clone(), config.settle_interval, config.retry_pause);
-        let filler = Filler::new(node.clone(), Arc::clone(&reader), traces, timeout, backoff);
+        let filler = Filler::new(node.clone(), Arc::clone(&reader), recent, traces, timeout, backoff);
         let finality = Finality::new(node.clone());
         let lower_head = LowerHead::new(config.lower_head_after, config.lower_head_default);
         Self {

@@ -25,6 +25,7 @@ mod fork;
 mod lower_head;
 mod pools;
 mod progress;
+mod recent_traces;
 mod resolve;
 mod rhythm;
 mod settle;

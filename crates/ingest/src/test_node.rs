@@ -121,6 +121,7 @@ fn answer_one(served: &Served, call: &Value) -> Value {
         }
         "eth_getCode" => Ok(json!("0x6001")),
         "debug_traceBlockByNumber" => served.trace.clone(),
+        "trace_block" => Err(json!({ "code": -32601, "message": "the method does not exist" })),
         other => panic!("unexpected method {other}"),
     };
     match outcome {

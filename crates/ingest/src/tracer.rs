@@ -7,9 +7,11 @@ use domain::{
     TransactionFilter,
 };
 use futures::StreamExt;
-use node::{InternalCall, NodeClient, NodeError};
+use node::{BlockCalls, InternalCall, NodeClient, NodeError};
 use store::{ChainReader, StoreError};
 use tokio::time::Instant;
+
+use crate::recent_traces::RecentTraces;
 
 /// Concurrent traces: few, to leave the node capacity for blocks.
 const CONCURRENT_TRACES: usize = 4;
@@ -43,12 +45,18 @@ pub(crate) enum Obstacle {
 pub(crate) struct Tracer {
     node: NodeClient,
     reader: Arc<dyn ChainReader>,
+    recent: Arc<RecentTraces>,
     timeout: Duration,
 }
 
 impl Tracer {
-    pub(crate) fn new(node: NodeClient, reader: Arc<dyn ChainReader>, timeout: Duration) -> Self {
-        Self { node, reader, timeout }
+    pub(crate) fn new(
+        node: NodeClient,
+        reader: Arc<dyn ChainReader>,
+        recent: Arc<RecentTraces>,
+        timeout: Duration,
+    ) -> Self {
+        Self { node, reader, recent, timeout }
     }
 
     /// Traces blocks in the given order, until one cannot be.
@@ -85,6 +93,9 @@ impl Tracer {
         let transactions = self.reader.list_transactions(&filter, all).await.map_err(store_failed)?.items;
         if transactions.iter().all(|tx| tx.gas_used <= GAS_WITHOUT_CODE) {
             return Ok(InternalBlock { block: id, events: Vec::new() });
+        }
+        if let Some(events) = self.recent.take(id).and_then(|calls| assemble(&transactions, calls)) {
+            return Ok(InternalBlock { block: id, events });
         }
         let tracing = self.node.find_internal_calls_of_block(number);
         match tokio::time::timeout(self.timeout, tracing).await {
@@ -153,10 +164,7 @@ fn is_connection(error: &NodeError) -> bool {
 }
 
 /// None if the traces are not those of the transactions: they are requested by number, and may be of another branch.
-fn assemble(
-    transactions: &[Transaction],
-    traces: Vec<(Option<domain::B256>, Vec<InternalCall>)>,
-) -> Option<Vec<InternalEvent>> {
+fn assemble(transactions: &[Transaction], traces: BlockCalls) -> Option<Vec<InternalEvent>> {
     if traces.len() != transactions.len() {
         return None;
     }

@@ -7,13 +7,14 @@ use std::{
 };
 
 use domain::{
-    Account, Address, B256, BlockNumber, BlockRef, Bytes, ChainIdentity, CreationId, FetchedBlock, InnerCreation,
-    PendingTransaction, Transaction, TransactionDetail, TransactionFailure,
+    Account, Address, B256, BlockNumber, BlockRef, Bytes, ChainIdentity, CreationId, FetchedBlock, PendingTransaction,
+    Transaction, TransactionDetail, TransactionFailure,
 };
 
 use crate::{
-    BlockChecks, CallBlock, CallOutcome, CallRequest, CallResults, Codes, ContractCall, Endpoint, FoundLog, HeadSurvey,
-    Heads, InternalCall, LogFilter, NodeConfig, NodeError, NodeStatus, PollBounds, RetryPolicy, ViewOutcome,
+    BlockCalls, BlockChecks, CallBlock, CallOutcome, CallRequest, CallResults, Codes, ContractCall, Endpoint, FoundLog,
+    HeadSurvey, Heads, InternalCall, LogFilter, NodeConfig, NodeError, NodeStatus, PollBounds, RetryPolicy,
+    ViewOutcome,
     account::fetch_account,
     blocks::fetch_block,
     call,
@@ -31,7 +32,6 @@ use crate::{
     raw,
     rpc_error::RpcErrorKind,
     status::Counters,
-    traces::trace_block,
     transaction::{fetch_transaction, fetch_transactions},
     transport::{Exchange, Transport},
     upstream::{Transports, Upstream},
@@ -203,10 +203,7 @@ impl NodeClient {
     }
 
     /// The same for every transaction of a block, in order, with the transaction's hash if the node sends it.
-    pub async fn find_internal_calls_of_block(
-        &self,
-        number: BlockNumber,
-    ) -> Result<Option<Vec<(Option<B256>, Vec<InternalCall>)>>, NodeError> {
+    pub async fn find_internal_calls_of_block(&self, number: BlockNumber) -> Result<Option<BlockCalls>, NodeError> {
         let index = self.failover.pick(Operation::Trace, None);
         self.failover.admit(index).await?;
         internal::trace_block(self.failover.upstream(index), number).await
@@ -244,15 +241,6 @@ impl NodeClient {
             async move { fetch_block(upstream, number, priority).await }
         };
         self.with_retries(Operation::Block, self.retry.tries, request).await
-    }
-
-    /// The contracts created by other contracts in a block, in order; None if the endpoint does not support tracing. Sent
-    /// once, outside the concurrency limit: the caller bounds the number of concurrent traces, and a failure does not count
-    /// against the endpoint's health.
-    pub async fn find_inner_creations(&self, block: &FetchedBlock) -> Result<Option<Vec<InnerCreation>>, NodeError> {
-        let index = self.failover.pick(Operation::Trace, None);
-        self.failover.admit(index).await?;
-        trace_block(self.failover.upstream(index), block).await
     }
 
     /// The code of many addresses at one block. Falls back to the node's head if the state is unavailable and the head is not

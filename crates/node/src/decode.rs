@@ -16,4 +16,4 @@ pub(crate) use flat::RawFlatCalls;
 pub(crate) use internal::{RawBlockCalls, RawCalls};
 pub(crate) use quantity::{Account20, CappedBytes, Hash, HexBytes, LooseBytes, Present, Price, Quantity, Wide};
 pub(crate) use receipt::{RawLog, RawReceipt};
-pub(crate) use trace::{Made, RawBlockTrace, RawCallCreations, RawFlatCreations};
+pub(crate) use trace::{RawCallCreations, RawFlatCreations};

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::{
     check::{arrange_receipts, check_block, join_receipts},
     decode::{
-        CappedBytes, Hash, HexBytes, Quantity, RawBlock, RawBlockTrace, RawCallCreations, RawFlatCreations, RawGenesis,
+        CappedBytes, Hash, HexBytes, Quantity, RawBlock, RawBlockCalls, RawCallCreations, RawFlatCreations, RawGenesis,
         RawReceipt, ResponseError, Wide, decode, split_batch,
     },
     verify::{BlockChecks, Evidence, Verifier},
@@ -116,12 +116,12 @@ fn strict_hex(text: &str) -> Option<Vec<u8>> {
 
 /// A response with a trace, in each of the known formats.
 pub fn rpc_trace(response: &[u8]) {
-    reads_alike::<RawBlockTrace>(response);
+    reads_alike::<RawBlockCalls>(response);
     reads_alike::<RawCallCreations>(response);
     reads_alike::<RawFlatCreations>(response);
-    if let Ok(Some(RawBlockTrace(traces))) = decode::<RawBlockTrace>(response) {
-        let made: usize = traces.iter().filter_map(|trace| trace.made.as_ref()).map(Vec::len).sum();
-        assert!(traces.len() + made <= response.len(), "more is read than was written");
+    if let Ok(Some(RawBlockCalls(traces))) = decode::<RawBlockCalls>(response) {
+        let calls: usize = traces.iter().map(|(_, calls)| calls.len()).sum();
+        assert!(traces.len() + calls <= response.len(), "more is read than was written");
     }
 }
 

@@ -36,6 +36,9 @@ pub struct InternalCall {
     pub error: Option<String>,
 }
 
+/// The internal calls of every transaction of a block, in order, with the transaction's hash if the node sends it.
+pub type BlockCalls = Vec<(Option<B256>, Vec<InternalCall>)>;
+
 /// The internal calls of one transaction; None if the node does not trace or does not have the transaction.
 pub(crate) async fn trace_transaction(upstream: &Upstream, hash: B256) -> Result<Option<Vec<InternalCall>>, NodeError> {
     let call = Call::new(TRANSACTION, format!(r#"["{hash:#x}",{{"tracer":"callTracer"}}]"#));
@@ -43,11 +46,8 @@ pub(crate) async fn trace_transaction(upstream: &Upstream, hash: B256) -> Result
     Ok(traced.map(|RawCalls(calls)| calls))
 }
 
-/// The internal calls of every transaction of a block, in order, with the transaction's hash if the node sends it.
-pub(crate) async fn trace_block(
-    upstream: &Upstream,
-    number: BlockNumber,
-) -> Result<Option<Vec<(Option<B256>, Vec<InternalCall>)>>, NodeError> {
+/// None if the node does not trace blocks.
+pub(crate) async fn trace_block(upstream: &Upstream, number: BlockNumber) -> Result<Option<BlockCalls>, NodeError> {
     let call = Call::new(BLOCK, format!(r#"["{number:#x}",{{"tracer":"callTracer"}}]"#));
     let capabilities = upstream.capabilities();
     if let Some(traced) = trace::<RawBlockCalls>(upstream, &call, &capabilities.lacks_block_traces).await? {

@@ -56,7 +56,7 @@ pub use config::{NodeConfig, PollBounds, RetryPolicy};
 pub use endpoint::{Endpoint, EndpointError};
 pub use error::NodeError;
 pub use heads::{Head, Heads, Polling};
-pub use internal::InternalCall;
+pub use internal::{BlockCalls, InternalCall};
 pub use logs::{FoundLog, LogFilter};
 pub use status::NodeStatus;
 pub use survey::HeadSurvey;

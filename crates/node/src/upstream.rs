@@ -180,15 +180,8 @@ impl Upstream {
         self.read(call, response, sent).await
     }
 
-    /// One slow call outside the concurrency limit; the caller bounds how many are in flight. None if the result is null.
-    pub(crate) async fn call_unlimited<T>(&self, call: &Call) -> Result<Option<T>, NodeError>
-    where
-        T: DeserializeOwned + Send + 'static,
-    {
-        self.call_unlimited_within(call, usize::MAX, self.timeout).await
-    }
-
-    /// The same, with a maximum response size and a timeout.
+    /// One slow call outside the concurrency limit, with a maximum response size; the caller bounds how many are in flight. None if
+    /// the result is null.
     pub(crate) async fn call_unlimited_within<T>(
         &self,
         call: &Call,

@@ -209,7 +209,7 @@ mod tests {
             b"{\"id\":1,\"other\":\"\xff\",\"result\":[]}",
         ] {
             let refused = ResponseError::Unreadable("not UTF-8".to_owned());
-            assert_eq!(decode::<crate::decode::RawBlockTrace>(response), Err(refused.clone()));
+            assert_eq!(decode::<crate::decode::RawBlockCalls>(response), Err(refused.clone()));
             assert_eq!(split_batch(&[b"[", response, b"]"].concat(), 1, 1), Err(refused));
         }
     }

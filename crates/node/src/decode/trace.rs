@@ -1,62 +1,13 @@
 use std::{borrow::Cow, collections::HashSet};
 
-use alloy_primitives::{Address, B256, Bytes};
+use alloy_primitives::{Address, Bytes};
 use serde::{
     Deserialize, Deserializer,
     de::{Error, IntoDeserializer},
 };
 use sonic_rs::{JsonValueTrait, LazyValue, to_array_iter, to_object_iter};
 
-use super::quantity::{Account20, Hash, HexBytes, Present};
-
-/// Contract creations in a `callTracer` trace of a block.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct RawBlockTrace(pub(crate) Vec<RawTrace>);
-
-/// One transaction.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct RawTrace {
-    /// Not sent by every node.
-    pub(crate) tx_hash: Option<B256>,
-    /// In order of creation; None if the node could not trace the transaction.
-    pub(crate) made: Option<Vec<Made>>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Made {
-    pub(crate) creator: Address,
-    pub(crate) created: Address,
-}
-
-impl<'de> Deserialize<'de> for RawBlockTrace {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = LazyValue::deserialize(deserializer)?;
-        let traces = to_array_iter(text.as_raw_str()).map(|trace| read_trace(&trace?)).collect::<Result<_, _>>();
-        traces.map(Self).map_err(D::Error::custom)
-    }
-}
-
-fn read_trace(trace: &LazyValue<'_>) -> Result<RawTrace, sonic_rs::Error> {
-    let mut read = RawTrace { tx_hash: None, made: None };
-    for field in to_object_iter(trace.as_raw_str()) {
-        let (name, value) = field?;
-        match name.as_ref() {
-            "txHash" => read.tx_hash = Some(text::<Hash>(&value)?.0),
-            "result" if !value.is_null() => read.made = Some(read_calls(json(&value)?)?),
-            _ => {}
-        }
-    }
-    Ok(read)
-}
-
-fn read_calls(outermost: &str) -> Result<Vec<Made>, sonic_rs::Error> {
-    let mut made = Vec::new();
-    walk_calls(outermost, |call| {
-        made.extend(call.made());
-        Ok(())
-    })?;
-    Ok(made)
-}
+use super::quantity::{Account20, HexBytes, Present};
 
 /// Walks the call tree without recursion, since it may be as deep as the EVM allows. Reverted calls are skipped.
 fn walk_calls<'a>(
@@ -82,7 +33,7 @@ impl<'de> Deserialize<'de> for RawCallCreations {
         let trace = LazyValue::deserialize(deserializer)?;
         let mut made = Vec::new();
         let walked = walk_calls(trace.as_raw_str(), |call| {
-            if let Some(Made { created, .. }) = call.made() {
+            if let Some(created) = call.created() {
                 let init =
                     call.input.as_ref().ok_or_else(|| sonic_rs::Error::custom("a creation without init code"))?;
                 made.push((created, text::<HexBytes>(init)?.0));
@@ -143,7 +94,6 @@ impl<'de> Deserialize<'de> for RawFlatCreations {
 #[derive(Default)]
 struct Call<'a> {
     kind: Option<String>,
-    from: Option<Address>,
     to: Option<Address>,
     failed: bool,
     /// Of a creation, the init code.
@@ -159,7 +109,6 @@ impl<'a> Call<'a> {
             let (name, value) = field?;
             match name.as_ref() {
                 "type" => read.kind = value.as_str().map(str::to_owned),
-                "from" => read.from = Some(text::<Account20>(&value)?.0),
                 // May be null for a failed creation.
                 "to" if !value.is_null() => read.to = Some(text::<Account20>(&value)?.0),
                 "input" => read.input = Some(value),
@@ -171,9 +120,9 @@ impl<'a> Call<'a> {
         Ok(read)
     }
 
-    fn made(&self) -> Option<Made> {
+    fn created(&self) -> Option<Address> {
         let creates = self.kind.as_deref().is_some_and(|kind| matches!(kind, "CREATE" | "CREATE2"));
-        (creates && !self.failed).then_some(Made { creator: self.from?, created: self.to? })
+        self.to.filter(|_| creates && !self.failed)
     }
 
     /// In reverse, so that they are popped off a stack in order. Everything inside a failed call is reverted.
@@ -205,53 +154,12 @@ mod tests {
     const ONE: &str = "0x0101010101010101010101010101010101010101";
     const TWO: &str = "0x0202020202020202020202020202020202020202";
 
-    fn read(result: &str) -> RawBlockTrace {
-        decode(format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#).as_bytes()).unwrap().unwrap()
-    }
-
     fn call(kind: &str, more: &str) -> String {
         format!(r#"{{"type":"{kind}","from":"{ONE}","to":"{TWO}","input":"0xab","logs":[{{"calls":[]}}]{more}}}"#)
     }
 
     fn inside(calls: &[String]) -> String {
         format!(r#","calls":[{}]"#, calls.join(","))
-    }
-
-    const MADE: Made = Made { creator: Address::repeat_byte(1), created: Address::repeat_byte(2) };
-
-    #[test]
-    fn creations_inside_calls_are_found_at_any_depth_unless_reverted() {
-        let failed = |kind: &str, more: &str| call(kind, &format!(r#","error":"execution reverted"{more}"#));
-        let calls = [
-            call("CREATE", ""),
-            failed("CREATE2", ""),
-            failed("CALL", &inside(&[call("CREATE", "")])),
-            call("DELEGATECALL", &inside(&[call("CREATE2", &inside(&[call("CREATE", "")])), call("STATICCALL", "")])),
-        ];
-        let hash = B256::repeat_byte(9);
-        let block = read(&format!(r#"[{{"txHash":"{hash}","result":{}}}]"#, call("CALL", &inside(&calls))));
-        assert_eq!(block.0, [RawTrace { tx_hash: Some(hash), made: Some(vec![MADE; 3]) }]);
-    }
-
-    #[test]
-    fn the_contract_created_by_the_transaction_itself_is_skipped() {
-        let outermost = call("CREATE", &inside(&[call("CREATE", "")]));
-        assert_eq!(read(&format!(r#"[{{"result":{outermost}}}]"#)).0[0].made, Some(vec![MADE]));
-        let failed = call("CREATE", &format!(r#","error":"out of gas"{}"#, inside(&[call("CREATE", "")])));
-        assert_eq!(read(&format!(r#"[{{"result":{failed}}}]"#)).0[0].made, Some(vec![]));
-    }
-
-    #[test]
-    fn an_untraced_transaction_differs_from_one_without_creations() {
-        let block = read(r#"[{"error":"execution timeout"},{"result":null}]"#);
-        assert!(block.0.iter().all(|trace| trace.made.is_none()));
-        assert_eq!(read("[]").0, []);
-    }
-
-    #[test]
-    fn the_deepest_call_tree_is_walked() {
-        let deepest = (0..1_024).fold(call("CREATE", ""), |inner, _| call("CALL", &inside(&[inner])));
-        assert_eq!(read(&format!(r#"[{{"result":{deepest}}}]"#)).0[0].made, Some(vec![MADE]));
     }
 
     fn made_by<T: serde::de::DeserializeOwned>(result: &str) -> Option<T> {
@@ -303,10 +211,17 @@ mod tests {
     }
 
     #[test]
+    fn the_deepest_call_tree_is_walked() {
+        let deepest = (0..1_024).fold(call("CREATE", ""), |inner, _| call("CALL", &inside(&[inner])));
+        let made: RawCallCreations = made_by(&deepest).unwrap();
+        assert_eq!(made.0, [(Address::repeat_byte(2), Bytes::from_static(&[0xab]))]);
+    }
+
+    #[test]
     fn an_invalid_trace_is_an_error() {
-        for wrong in [r#"{}"#, r#"[1]"#, r#"[{"result":[]}]"#, r#"[{"txHash":7}]"#, r#"[{"result":{"from":"0x"}}]"#] {
+        for wrong in ["[]", "1", r#"{"calls":1}"#, r#"{"calls":[{"type":"CREATE","to":"0x"}]}"#] {
             let response = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{wrong}}}"#);
-            assert!(decode::<RawBlockTrace>(response.as_bytes()).is_err(), "{wrong}");
+            assert!(decode::<RawCallCreations>(response.as_bytes()).is_err(), "{wrong}");
         }
     }
 }
