@@ -193,7 +193,7 @@ async fn pages_show_the_inventory_of_a_token_an_id_and_what_an_address_holds() {
         assert!(page.status == 200 && page.text.contains(&owner.to_checksum(None)), "{}", page.text);
     }
     let coin = client.get(&format!("/token/{}", scenario.pieces)).await.text;
-    assert!(coin.contains("?tab=inventory"), "{coin}");
+    assert!(coin.contains("?tab=inventory") && coin.contains(&link), "transfers link to the id: {coin}");
     for missing in ["999999", "x", "1.5", "-1"] {
         assert_eq!(client.get(&format!("/token/{}/{missing}", scenario.pieces)).await.status, 404, "{missing}");
     }
