@@ -6,10 +6,11 @@ mod tests;
 
 use axum::body::Bytes;
 pub(crate) use responses::{
-    BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallFailed, CompilersUnavailable, InProgress,
-    KeyConflict, NeedsKey, NoArtifact, NoCode, NoList, NoSuchAddress, NoSuchBlock, NoSuchDelivery, NoSuchJob,
-    NoSuchKey, NoSuchToken, NoSuchTokenId, NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable, NotModified,
-    NotOwner, NotVerified, TooManyVerifications, TooManyWebhooks, Unavailable, WebhookConflict, WebhookQuota,
+    BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallFailed, CompilersUnavailable, ImagePending,
+    InProgress, KeyConflict, NeedsKey, NoArtifact, NoCode, NoImage, NoList, NoSuchAddress, NoSuchBlock, NoSuchDelivery,
+    NoSuchJob, NoSuchKey, NoSuchToken, NoSuchTokenId, NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable,
+    NotModified, NotOwner, NotVerified, TooManyVerifications, TooManyWebhooks, Unavailable, WebhookConflict,
+    WebhookQuota,
 };
 use utoipa::{
     IntoResponses, PartialSchema,

@@ -11,11 +11,12 @@ use axum::{
 };
 use contracts::{VerifyError, calls::CallError};
 use domain::BlockNumber;
-use enrichment::{AccountError, AccountUnavailable};
+use egress::UrlFault;
+use enrichment::{AccountError, AccountUnavailable, ImageUnavailable};
 use node::NodeError;
 pub use problem_code::ProblemCode;
 use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, StoreError, WEBHOOKS_PER_OWNER};
-use webhooks::{RegistryError, UrlFault, VaultError};
+use webhooks::{RegistryError, VaultError};
 
 use crate::{keys::ProofError, params::BodyError, wire::Problem};
 
@@ -101,6 +102,10 @@ pub(crate) enum ApiError {
     TokenNotFound,
     #[error("no transfer of this id of a token is indexed")]
     TokenIdNotFound,
+    #[error("this id has no image: {0}")]
+    NoImage(String),
+    #[error("the image is being fetched: try again shortly")]
+    ImagePending,
     #[error("the contract at this address is not verified: verify it with POST /api/v1/verify")]
     ContractNotVerified,
     #[error("this contract has no {artifact}: {reason}")]
@@ -187,6 +192,8 @@ impl ApiError {
             Self::AddressNotFound => ProblemCode::AddressNotFound,
             Self::TokenNotFound => ProblemCode::TokenNotFound,
             Self::TokenIdNotFound => ProblemCode::TokenIdNotFound,
+            Self::NoImage(_) => ProblemCode::ImageNotAvailable,
+            Self::ImagePending => ProblemCode::ImagePending,
             Self::ContractNotVerified => ProblemCode::ContractNotVerified,
             Self::NoArtifact { .. } => ProblemCode::ArtifactNotAvailable,
             Self::InvalidContractField { .. } => ProblemCode::InvalidParameter,
@@ -259,7 +266,7 @@ impl ApiError {
 
     fn log(&self) {
         let status = self.code().status();
-        if status.is_server_error() && !matches!(self, Self::BlockNotReached { .. }) {
+        if status.is_server_error() && !matches!(self, Self::BlockNotReached { .. } | Self::ImagePending) {
             let error: &dyn std::error::Error = self;
             tracing::error!(error, status = status.as_u16(), "request failed");
         }
@@ -310,6 +317,16 @@ fn call_code(error: &CallError) -> ProblemCode {
         | CallError::Interface(_) => ProblemCode::CallFailed,
         CallError::Node(_) => ProblemCode::NodeUnavailable,
         CallError::Store(_) => ProblemCode::StoreUnavailable,
+    }
+}
+
+impl From<ImageUnavailable> for ApiError {
+    fn from(error: ImageUnavailable) -> Self {
+        match error {
+            ImageUnavailable::Store(error) => error.into(),
+            ImageUnavailable::Pending => Self::ImagePending,
+            ImageUnavailable::NoImage(reason) => Self::NoImage(reason),
+        }
     }
 }
 

@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc};
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
 use domain::{BlockNumber, ReplicaStatus, SyncStatus, TaskStatus, TokenPrefix};
-use enrichment::{Accounts, Allowances, Dexes, Failures, Labels};
+use enrichment::{Accounts, Allowances, Dexes, Failures, Labels, NftMetadataFetcher};
 use node::NodeClient;
 use store::{ChainReader, SharedJobs, SharedQuotas, UserRecords, VerifiedContracts};
 use tokio::sync::watch;
@@ -26,6 +26,8 @@ pub struct ApiParts {
     pub chain: Arc<dyn ChainReader>,
     pub accounts: Arc<Accounts>,
     pub failures: Arc<Failures>,
+    /// None if metadata of NFTs is not fetched.
+    pub nft_metadata: Option<Arc<NftMetadataFetcher>>,
     pub records: Arc<dyn UserRecords>,
     pub verified: Arc<dyn VerifiedContracts>,
     pub verifier: VerifierConfig,
@@ -55,6 +57,7 @@ pub struct ApiState {
     pub(crate) chain: Arc<dyn ChainReader>,
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) failures: Arc<Failures>,
+    pub(crate) nft_metadata: Option<Arc<NftMetadataFetcher>>,
     pub(crate) allowances: Allowances,
     pub(crate) sync: watch::Receiver<SyncStatus>,
     pub(crate) replica: Option<watch::Receiver<ReplicaStatus>>,
@@ -101,6 +104,7 @@ impl ApiState {
             chain: parts.chain,
             accounts: parts.accounts,
             failures: parts.failures,
+            nft_metadata: parts.nft_metadata,
             allowances: Allowances::new(parts.node.clone()),
             sync: parts.sync,
             replica: parts.replica,

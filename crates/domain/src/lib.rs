@@ -13,6 +13,7 @@ mod filter;
 mod internal_transaction;
 mod log;
 mod nft;
+mod nft_metadata;
 mod page;
 mod pending_transaction;
 mod replica;
@@ -49,6 +50,7 @@ pub use internal_transaction::{
 };
 pub use log::{FetchedBlock, IndexedLog, Log, LogEvent, LogFilter, LogPage, MAX_TOPICS};
 pub use nft::{HeldNft, Nft};
+pub use nft_metadata::{NftAttribute, NftDocument, NftMetadata};
 pub use page::{Order, Page, PageRequest};
 pub use pending_transaction::PendingTransaction;
 pub use replica::ReplicaStatus;

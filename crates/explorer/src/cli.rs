@@ -10,7 +10,7 @@ use domain::Address;
 
 pub(crate) use self::{
     run_options::RunOptions,
-    values::{DatabaseUrl, OwnerAccess, Role, Traces},
+    values::{DatabaseUrl, OwnerAccess, Role, Switch, Traces},
 };
 use crate::{check::CheckOptions, copy::CopyOptions};
 

@@ -11,11 +11,12 @@ use anyhow::{Context, bail};
 use api::{CompilerConfig, CompilerSource, ConnectionLimits, LimitConfig, OwnerAccess, VerifierConfig};
 use clients::TrustedProxies;
 use domain::{BlockNumber, TokenPrefix};
-use enrichment::{Dexes, Labels};
+use egress::{EgressConfig, Insecure};
+use enrichment::{Dexes, IpfsGateway, Labels};
 use ingest::Traces;
 use node::NodeConfig;
 use store::WebhookLimits;
-use webhooks::{EgressConfig, EncryptionKey, Insecure};
+use webhooks::EncryptionKey;
 
 use crate::{
     cli::{self, DatabaseUrl, Role, RunOptions},
@@ -98,6 +99,9 @@ pub(crate) struct ServiceConfig {
     /// Per client; None: no limit.
     pub(crate) pages_per_minute: Option<NonZeroU32>,
     pub(crate) verifier: VerifierConfig,
+    /// Whether metadata of NFTs is fetched from the hosts that contracts name.
+    pub(crate) nft_metadata: bool,
+    pub(crate) ipfs_gateway: Option<IpfsGateway>,
     pub(crate) egress: EgressConfig,
     pub(crate) webhook_limits: WebhookLimits,
     /// None: use the key file in the data folder.
@@ -156,6 +160,9 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         bail!(
             "no node to follow: give one with --rpc, such as --rpc http://127.0.0.1:8545 (or try `explorer demo`, which needs no node)"
         );
+    }
+    if options.ipfs_gateway.is_some() && options.nft_metadata != Some(cli::Switch::On) {
+        bail!("--ipfs-gateway is used for metadata of NFTs: turn it on with --nft-metadata on");
     }
     let mut node = NodeConfig::new(options.rpc.clone());
     node.max_concurrency = options.rpc_concurrency.unwrap_or(node.max_concurrency);
@@ -216,6 +223,8 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         connections,
         pages_per_minute: NonZeroU32::new(options.pages_per_minute.unwrap_or(DEFAULT_PAGES_PER_MINUTE)),
         verifier: VerifierConfig::new(compilers),
+        nft_metadata: options.nft_metadata == Some(cli::Switch::On),
+        ipfs_gateway: options.ipfs_gateway,
         egress: EgressConfig {
             insecure: match options.webhook_allow_insecure {
                 Some(true) => Insecure::Allowed,

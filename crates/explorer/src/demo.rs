@@ -13,9 +13,9 @@ use devchain::{
     DevChain, DevChainConfig, RpcServer,
     traffic::{DeployedContracts, HistoryPlan, Traffic},
 };
+use egress::{EgressConfig, Insecure};
 use node::NodeConfig;
 use tokio_util::sync::CancellationToken;
-use webhooks::{EgressConfig, Insecure};
 
 use crate::{
     cli::DemoOptions,
@@ -65,6 +65,8 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         connections: config::connections(None, None, &TrustedProxies::default()),
         pages_per_minute: NonZeroU32::new(options.pages_per_minute),
         verifier: api::VerifierConfig::new(compilers),
+        nft_metadata: false,
+        ipfs_gateway: None,
         egress: EgressConfig { insecure: Insecure::Allowed, ..EgressConfig::default() },
         webhook_limits: store::WebhookLimits::default(),
         encryption_key: None,

@@ -4,11 +4,10 @@ use std::{path::Path, sync::Arc};
 
 use anyhow::{Context, anyhow};
 use domain::{SyncStatus, TokenPrefix};
+use egress::{Egress, EgressConfig};
 use store::{ChainReader, Store, WebhookLimits, WebhookRecords};
 use tokio::{sync::watch, task::JoinHandle};
-use webhooks::{
-    Dispatcher, Egress, EgressConfig, EncryptionKey, MAX_PARKED, Matcher, Registry, RegistryError, Vault, Wake,
-};
+use webhooks::{Dispatcher, EncryptionKey, MAX_PARKED, Matcher, Registry, RegistryError, Vault, Wake};
 
 use crate::{sharing::Turn, supervisor::Supervisor};
 
@@ -39,7 +38,7 @@ impl Hooks {
         };
         let hooks = Self {
             records: store.webhook_records(limits),
-            egress: Arc::new(Egress::new(egress).context("cannot set up connections for webhooks")?),
+            egress: Arc::new(Egress::new(egress).context("cannot set up connections to other hosts")?),
             vault: Vault::new(&key)?,
             wake: Wake::default(),
         };
@@ -54,6 +53,11 @@ impl Hooks {
 
     pub(crate) fn wake(&self) -> Wake {
         self.wake.clone()
+    }
+
+    /// The guard of connections to hosts that strangers name.
+    pub(crate) fn egress(&self) -> Arc<Egress> {
+        Arc::clone(&self.egress)
     }
 
     pub(crate) fn registry(&self) -> Registry {

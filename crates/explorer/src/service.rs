@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use anyhow::Context;
 use api::{ApiParts, ApiState, KeyUses};
 use domain::{BlockNumber, SyncStatus};
-use enrichment::{Accounts, Failures};
+use enrichment::{Accounts, Failures, NftMetadataFetcher, NftMetadataParts};
 use ingest::{Follower, IngestConfig, IngestError, Progress, Traces};
 use node::NodeClient;
 use store::{SharedJobs, SharedQuotas, Store, WebhookRecords};
@@ -100,10 +100,20 @@ impl Service {
         if let (Some(listener), Some(node), Some(hooks)) = (listener, &node, &hooks) {
             let (labels, dexes) = (Arc::new(config.labels), Arc::new(config.dexes));
             let failures = Arc::new(Failures::new(node.clone(), store.failures()));
+            let nft_metadata = config.nft_metadata.then(|| {
+                Arc::new(NftMetadataFetcher::new(NftMetadataParts {
+                    node: node.clone(),
+                    egress: hooks.egress(),
+                    ipfs_gateway: config.ipfs_gateway,
+                    chain: store.reader(),
+                    store: store.nft_metadata(),
+                }))
+            });
             let state = ApiState::new(ApiParts {
                 chain: store.reader(),
                 accounts: Arc::new(Accounts::new(node.clone(), store.accounts())),
                 failures: Arc::clone(&failures),
+                nft_metadata: nft_metadata.clone(),
                 records: store.user_records(),
                 verified: store.verified_contracts(),
                 verifier: config.verifier,
@@ -127,6 +137,7 @@ impl Service {
                 chain: services.chain.clone(),
                 accounts: services.accounts.clone(),
                 failures,
+                nft_metadata,
                 node: node.clone(),
                 verified: services.verified.clone(),
                 jobs: services.jobs.clone(),

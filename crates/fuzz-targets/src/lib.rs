@@ -11,12 +11,12 @@ mod runner;
 pub use api::fuzzing::{query_body, query_string, request_body, signature};
 pub use contracts::fuzzing::{abi_arguments, abi_interface, abi_values, contract_code, metadata};
 pub use dialects::fuzzing::dialect_form;
+pub use egress::fuzzing::{egress_address, egress_url};
 pub use mutate::mutate;
-pub use node::fuzzing::{rpc_answer, rpc_block, rpc_trace};
+pub use node::fuzzing::{rpc_answer, rpc_block, rpc_flat_trace, rpc_trace};
 pub use random::Random;
 pub use runner::{Failure, Plan, run};
 pub use store_embedded::fuzzing::{chunk, cursors, rows};
-pub use webhooks::fuzzing::{egress_address, egress_url};
 
 /// One fuzz target.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +53,7 @@ targets! {
     rows: 500_000,
     rpc_answer: 40_000,
     rpc_block: 6_000,
+    rpc_flat_trace: 40_000,
     rpc_trace: 40_000,
     signature: 8_000,
 }

@@ -67,6 +67,7 @@ targets! {
     rows,
     rpc_answer,
     rpc_block,
+    rpc_flat_trace,
     rpc_trace,
     signature,
 }

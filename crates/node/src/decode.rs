@@ -12,6 +12,8 @@ mod trace;
 
 pub(crate) use block::{RawAccess, RawAuthorization, RawBlock, RawGenesis, RawHeader, RawTransaction};
 pub(crate) use envelope::{ErrorObject, ResponseError, decode, readable, split_batch};
+#[cfg(feature = "fuzzing")]
+pub(crate) use flat::MAX_DEPTH;
 pub(crate) use flat::RawFlatCalls;
 pub(crate) use internal::{RawBlockCalls, RawCalls};
 pub(crate) use quantity::{Account20, CappedBytes, Hash, HexBytes, LooseBytes, Present, Price, Quantity, Wide};

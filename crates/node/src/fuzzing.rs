@@ -11,10 +11,11 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
 use crate::{
+    InternalCall,
     check::{arrange_receipts, check_block, join_receipts},
     decode::{
-        CappedBytes, Hash, HexBytes, Quantity, RawBlock, RawBlockCalls, RawCallCreations, RawFlatCreations, RawGenesis,
-        RawReceipt, ResponseError, Wide, decode, split_batch,
+        CappedBytes, Hash, HexBytes, MAX_DEPTH, Quantity, RawBlock, RawBlockCalls, RawCallCreations, RawFlatCalls,
+        RawFlatCreations, RawGenesis, RawReceipt, ResponseError, Wide, decode, split_batch,
     },
     verify::{BlockChecks, Evidence, Verifier},
 };
@@ -122,6 +123,26 @@ pub fn rpc_trace(response: &[u8]) {
     if let Ok(Some(RawBlockCalls(traces))) = decode::<RawBlockCalls>(response) {
         let calls: usize = traces.iter().map(|(_, calls)| calls.len()).sum();
         assert!(traces.len() + calls <= response.len(), "more is read than was written");
+    }
+}
+
+/// A response of `trace_block`. What is inside a failed call failed, too.
+pub fn rpc_flat_trace(response: &[u8]) {
+    reads_alike::<RawFlatCalls>(response);
+    let Ok(Some(RawFlatCalls(transactions))) = decode::<RawFlatCalls>(response) else { return };
+    let read: usize = transactions.iter().map(|(_, calls)| 1 + calls.len()).sum();
+    assert!(read <= response.len(), "more is read than was written");
+    assert!(transactions.iter().map(|(hash, _)| hash).is_sorted_by(|before, after| before != after));
+    for (_, calls) in &transactions {
+        for (position, call) in calls.iter().enumerate() {
+            assert!((1..=MAX_DEPTH).contains(&call.path.len()));
+            assert!(call.error.as_ref().is_none_or(|error| error.len() <= MAX_MESSAGE));
+            let is_around = |outer: &&InternalCall| {
+                outer.path.len() < call.path.len() && call.path.starts_with(&outer.path) && outer.error.is_some()
+            };
+            let failed = calls.iter().take(position).find(is_around);
+            assert!(failed.is_none() || call.error.is_some(), "{call:?} inside {failed:?}");
+        }
     }
 }
 

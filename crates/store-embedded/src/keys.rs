@@ -178,6 +178,10 @@ impl Key {
         Self::of(&[&id_bytes(token), &id.to_be_bytes_trimmed_vec()])
     }
 
+    pub(crate) fn nft_metadata(token: &Address, id: &U256) -> Self {
+        Self::of(&[token.as_slice(), &id.to_be_bytes_trimmed_vec()])
+    }
+
     pub(crate) fn nft_balance(nft: NftId, holder: AddressId) -> Self {
         Self::of(&[&id_bytes(nft), &id_bytes(holder)])
     }

@@ -3,18 +3,20 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     Account, Address, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId, BlockRange,
-    BlockRef, Bytes, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft, Page, PageRequest, Pool,
-    Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
-    TransactionFilter, Transfer, TransferFilter, U256,
+    BlockRef, Bytes, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft, NftMetadata, Page,
+    PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
+    TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
-use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
+use store::{CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, StateVersion, StoreError};
 
 use crate::{
     blocking::{ReadSlots, run_blocking},
     engine::Engine,
     keys::{Key, Table},
     read::{LongWalk, ReadCaches, ReadError, ReadSnapshot},
-    rows::{account_from_row, account_to_row, failure_from_row, failure_to_row},
+    rows::{
+        account_from_row, account_to_row, failure_from_row, failure_to_row, nft_metadata_from_row, nft_metadata_to_row,
+    },
     shared_work::Cancelled,
 };
 
@@ -247,6 +249,23 @@ impl CachedAccounts for EmbeddedReader {
     async fn save_account(&self, address: Address, account: Account) -> Result<(), StoreError> {
         let mut batch = self.engine.batch();
         batch.put(Table::Account, &Key::address(&address), account_to_row(&account));
+        run_blocking(move || batch.commit()).await
+    }
+}
+
+#[async_trait]
+impl CachedNftMetadata for EmbeddedReader {
+    async fn find_nft_metadata(&self, token: Address, id: U256) -> Result<Option<NftMetadata>, StoreError> {
+        self.read(move |index| {
+            let row = index.view().get(Table::NftMetadata, &Key::nft_metadata(&token, &id))?;
+            row.map(|row| nft_metadata_from_row(&row)).transpose()
+        })
+        .await
+    }
+
+    async fn save_nft_metadata(&self, token: Address, id: U256, metadata: NftMetadata) -> Result<(), StoreError> {
+        let mut batch = self.engine.batch();
+        batch.put(Table::NftMetadata, &Key::nft_metadata(&token, &id), nft_metadata_to_row(&metadata));
         run_blocking(move || batch.commit()).await
     }
 }

@@ -9,6 +9,7 @@ mod failure;
 mod internal;
 mod log;
 mod nft;
+mod nft_metadata;
 mod pool;
 mod token;
 mod trade;
@@ -24,6 +25,7 @@ pub(crate) use failure::{failure_from_row, failure_to_row};
 pub(crate) use internal::InternalRow;
 pub(crate) use log::{LogRow, LogSource, topic_from_row, topic_to_row};
 pub(crate) use nft::NftRow;
+pub(crate) use nft_metadata::{nft_metadata_from_row, nft_metadata_to_row};
 pub(crate) use pool::{PoolRow, exchange_list};
 pub(crate) use token::{
     AuditRow, CallHolders, TokenRow, balance_from_row, balance_to_row, metadata_from_row, metadata_to_row,

@@ -3,8 +3,8 @@ use std::{path::Path, sync::Arc};
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
 use store::{
-    CachedAccounts, CachedFailures, ChainReader, IndexWriter, RecordTransfer, Store, StoreError, UserRecords,
-    VerifiedContracts, WebhookLimits, WebhookRecords,
+    CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RecordTransfer, Store, StoreError,
+    UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
 use crate::{
@@ -222,6 +222,10 @@ impl Store for EmbeddedStore {
     }
 
     fn failures(&self) -> Arc<dyn CachedFailures> {
+        Arc::new(Self::reader(self))
+    }
+
+    fn nft_metadata(&self) -> Arc<dyn CachedNftMetadata> {
         Arc::new(Self::reader(self))
     }
 

@@ -17,6 +17,7 @@ mod locks;
 mod maintenance;
 mod matching_lock;
 mod migrations;
+mod nft_metadata;
 mod numeric;
 mod open_error;
 mod quotas;

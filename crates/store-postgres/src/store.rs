@@ -6,8 +6,8 @@ use std::{
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity, ReplicaStatus, SyncStatus};
 use store::{
-    CachedAccounts, CachedFailures, ChainReader, IndexWriter, RecordTransfer, Store, StoreError, UserRecords,
-    VerifiedContracts, WebhookLimits, WebhookRecords,
+    CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RecordTransfer, Store, StoreError,
+    UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 use tokio::sync::watch;
 
@@ -20,6 +20,7 @@ use crate::{
     locks::WriterHeartbeat,
     matching_lock::MatchingLock,
     migrations,
+    nft_metadata::PostgresNftMetadata,
     open_error::OpenError,
     quotas::PostgresQuotas,
     read::Intersections,
@@ -277,6 +278,10 @@ impl Store for PostgresStore {
 
     fn failures(&self) -> Arc<dyn CachedFailures> {
         Arc::new(Self::reader(self))
+    }
+
+    fn nft_metadata(&self) -> Arc<dyn CachedNftMetadata> {
+        Arc::new(PostgresNftMetadata(self.database.clone()))
     }
 
     fn user_records(&self) -> Arc<dyn UserRecords> {

@@ -33,7 +33,7 @@ pub use webhook_records::{run_webhook_limits, run_webhook_records};
 pub use writers::run_writers;
 pub use written_data::{Durable, DurableData, Fingerprint, WrittenData};
 
-use crate::{CachedAccounts, CachedFailures, ChainReader, IndexWriter, Store, StoreError, Undo};
+use crate::{CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, Store, StoreError, Undo};
 
 /// An empty store to test.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
@@ -42,12 +42,19 @@ pub struct Subject {
     pub reader: Arc<dyn ChainReader>,
     pub accounts: Arc<dyn CachedAccounts>,
     pub failures: Arc<dyn CachedFailures>,
+    pub nft_metadata: Arc<dyn CachedNftMetadata>,
 }
 
 impl Subject {
     #[must_use]
     pub fn of(store: &dyn Store) -> Self {
-        Self { writer: store.writer(), reader: store.reader(), accounts: store.accounts(), failures: store.failures() }
+        Self {
+            writer: store.writer(),
+            reader: store.reader(),
+            accounts: store.accounts(),
+            failures: store.failures(),
+            nft_metadata: store.nft_metadata(),
+        }
     }
 }
 
@@ -116,6 +123,7 @@ pub async fn run(mut subject: Subject, plan: Plan) {
     checks::all(&subject, &model, &chain, &mut rng).await;
     checks::cached_accounts(&subject, Address::repeat_byte(0x77)).await;
     checks::cached_failures(&subject).await;
+    nfts::cached_metadata(&subject).await;
 }
 
 /// Stores metadata of some pending tokens, as fetched from a node.

@@ -38,7 +38,9 @@ pub use records::{
 };
 pub use shared_jobs::{JOB_LEASE, SharedJobs};
 pub use shared_quotas::{QuotaCaller, QuotaLeft, QuotaUse, SharedQuotas};
-pub use traits::{CachedAccounts, CachedFailures, ChainReader, ChainWriter, IndexWriter, StateVersion, Undo};
+pub use traits::{
+    CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, ChainWriter, IndexWriter, StateVersion, Undo,
+};
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
 pub use verified_contracts::{JOB_RETENTION, KEPT_JOBS, Kept, VerifiedContracts};
 pub use webhook_records::{

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
 
 use crate::{
-    CachedAccounts, CachedFailures, ChainReader, IndexWriter, RecordTransfer, StoreError, UserRecords,
-    VerifiedContracts, WebhookLimits, WebhookRecords,
+    CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RecordTransfer, StoreError,
+    UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
 /// An open store: access to its parts, and operations on all of them.
@@ -31,6 +31,8 @@ pub trait Store: Send + Sync {
     fn accounts(&self) -> Arc<dyn CachedAccounts>;
 
     fn failures(&self) -> Arc<dyn CachedFailures>;
+
+    fn nft_metadata(&self) -> Arc<dyn CachedNftMetadata>;
 
     fn user_records(&self) -> Arc<dyn UserRecords>;
 

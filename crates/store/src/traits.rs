@@ -2,8 +2,8 @@ use async_trait::async_trait;
 use domain::{
     Account, Address, AddressOverview, AddressSummary, Approval, B256, Block, BlockChanges, BlockGasPrice, BlockId,
     BlockNumber, BlockRange, BlockRef, Bytes, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft,
-    Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
-    TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
+    NftMetadata, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
+    TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 
 use crate::{ContractDataWriter, InternalWriter, StoreError};
@@ -168,6 +168,15 @@ pub trait CachedAccounts: Send + Sync {
     async fn find_account(&self, address: Address) -> Result<Option<Account>, StoreError>;
 
     async fn save_account(&self, address: Address, account: Account) -> Result<(), StoreError>;
+}
+
+/// Metadata of NFTs, as the hosts that contracts name last gave it, and why there is none. Whoever reads it checks that the
+/// block at which the contract was asked is canonical.
+#[async_trait]
+pub trait CachedNftMetadata: Send + Sync {
+    async fn find_nft_metadata(&self, token: Address, id: U256) -> Result<Option<NftMetadata>, StoreError>;
+
+    async fn save_nft_metadata(&self, token: Address, id: U256, metadata: NftMetadata) -> Result<(), StoreError>;
 }
 
 /// Why transactions failed, as the node told, stored so that it is asked once. Data of orphaned blocks is never returned: a

@@ -50,8 +50,9 @@ async fn limit_time(request: Request, next: Next) -> Response {
 async fn add_security_headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
+    // Images of strangers have a stricter policy of their own.
     for (name, value) in SECURITY_HEADERS {
-        headers.insert(name, value);
+        headers.entry(name).or_insert(value);
     }
     // Assets set their own value.
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));

@@ -11,6 +11,7 @@ mod developers;
 mod home;
 mod job;
 mod nft;
+mod nft_metadata;
 mod pending;
 mod search;
 mod token;
@@ -53,6 +54,7 @@ pub(crate) fn router() -> Router<App> {
         .route("/tokens", get(tokens::show))
         .route("/token/{address}", get(token::show))
         .route("/token/{address}/{id}", get(nft::show))
+        .route("/token/{address}/{id}/image", get(nft_metadata::show_image))
         .route("/trades", get(trades::show))
         .route("/contracts", get(contracts::show))
         .route("/address/{address}/call", post(calls::call).layer(DefaultBodyLimit::max(calls::MAX_BYTES)))

@@ -3,7 +3,7 @@ use std::{num::NonZeroU32, sync::Arc};
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, calls::ContractCalls};
 use domain::SyncStatus;
-use enrichment::{Accounts, Allowances, Failures};
+use enrichment::{Accounts, Allowances, Failures, NftMetadataFetcher};
 use node::NodeClient;
 use store::{ChainReader, VerifiedContracts};
 use tokio::sync::{OnceCell, watch};
@@ -16,6 +16,8 @@ pub struct WebParts {
     pub chain: Arc<dyn ChainReader>,
     pub accounts: Arc<Accounts>,
     pub failures: Arc<Failures>,
+    /// None if metadata of NFTs is not fetched.
+    pub nft_metadata: Option<Arc<NftMetadataFetcher>>,
     pub node: NodeClient,
     pub verified: Arc<dyn VerifiedContracts>,
     pub jobs: VerificationJobs,
@@ -31,6 +33,7 @@ pub(crate) struct WebState {
     pub(crate) chain: Arc<dyn ChainReader>,
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) failures: Arc<Failures>,
+    pub(crate) nft_metadata: Option<Arc<NftMetadataFetcher>>,
     pub(crate) allowances: Allowances,
     pub(crate) details: Details,
     pub(crate) verified: Arc<dyn VerifiedContracts>,
@@ -54,6 +57,7 @@ impl WebState {
             chain: parts.chain,
             accounts: parts.accounts,
             failures: parts.failures,
+            nft_metadata: parts.nft_metadata,
             calls: ContractCalls::new(parts.node.clone(), Arc::clone(&parts.verified)),
             verified: parts.verified,
             interfaces: Interfaces::new(),

@@ -11,6 +11,7 @@ mod slots;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use domain::{DeliveryNumber, UnixMillis, WebhookId};
+use egress::Egress;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use store::{StoreError, WebhookRecords};
 use tokio::{
@@ -27,7 +28,7 @@ use self::{
     slots::{SlotId, Slots},
 };
 use crate::{
-    Egress, Vault, Wake,
+    Vault, Wake,
     breaker::Trust,
     clock::{self, millis},
     wake::Changes,
@@ -410,6 +411,7 @@ impl Dispatcher {
 #[cfg(test)]
 mod tests {
     use domain::{Address, EventKind, EventKinds};
+    use egress::{EgressConfig, Insecure};
     use store_embedded::{EmbeddedStore, StoreOptions};
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},
@@ -417,7 +419,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::{EgressConfig, EncryptionKey, Insecure, Registration, Registry};
+    use crate::{EncryptionKey, Registration, Registry};
 
     #[tokio::test]
     async fn a_secret_rotated_while_the_dispatcher_reloads_signs_what_is_queued_after_it() {

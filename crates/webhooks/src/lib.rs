@@ -7,12 +7,7 @@
 mod breaker;
 mod clock;
 mod dispatch;
-mod egress;
 mod follow;
-#[cfg(feature = "fuzzing")]
-#[doc(hidden)]
-#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
-pub mod fuzzing;
 mod housekeeping;
 mod matching;
 mod payload;
@@ -24,7 +19,6 @@ mod wake;
 
 pub use clock::correct_clock;
 pub use dispatch::{Dispatcher, MAX_PARKED};
-pub use egress::{Connecting, Egress, EgressConfig, EgressError, Insecure, Network, Stream, UrlFault};
 pub use follow::Matcher;
 pub use housekeeping::run_housekeeping;
 pub use payload::event_name;

@@ -6,10 +6,11 @@ use domain::{
     Address, Delivery, DeliveryId, DeliveryStatus, EventKind, EventKinds, NewDelivery, NewWebhook, Page, PageRequest,
     UnixMillis, Webhook, WebhookChange, WebhookId,
 };
+use egress::{Egress, UrlFault};
 use rand::Rng;
 use store::{AddWebhookError, QueueCounts, StoreError, WebhookRecords, WebhookTotals};
 
-use crate::{Egress, Secret, UrlFault, Vault, VaultError, Wake, clock, payload};
+use crate::{Secret, Vault, VaultError, Wake, clock, payload};
 
 /// How long the old secret also signs after a rotation.
 const OVERLAP: Duration = Duration::from_secs(24 * 60 * 60);

@@ -57,6 +57,15 @@ problem_responses! {
     NoSuchTransaction: "No such transaction is indexed", [ApiError::TransactionNotFound];
     NoSuchToken: "No transfer of such a token is indexed", [ApiError::TokenNotFound];
     NoSuchTokenId: "No transfer of this id of a token is indexed", [ApiError::TokenIdNotFound];
+    NoImage: "No transfer of this id of a token is indexed, or it has no image that can be shown", [
+        ApiError::TokenIdNotFound,
+        ApiError::NoImage("the image is not a PNG, JPEG, GIF, WebP or AVIF file".to_owned()),
+    ];
+    ImagePending: "The image is being fetched, or the index is unavailable", [
+        ApiError::ImagePending,
+        ApiError::NoTip,
+        ApiError::DeadlineExceeded,
+    ];
     NoSuchAddress: "No indexed block contains the address, and the node knows nothing about it", [ApiError::AddressNotFound];
     BadBody: "The body is invalid; `field` names the invalid field", [
         ApiError::MissingField { field: "signature" },

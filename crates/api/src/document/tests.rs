@@ -60,6 +60,8 @@ fn the_document_has_all_routes() {
         "/api/v1/tokens/{address}/ids",
         "/api/v1/tokens/{address}/ids/{id}",
         "/api/v1/tokens/{address}/ids/{id}/holders",
+        "/api/v1/tokens/{address}/ids/{id}/image",
+        "/api/v1/tokens/{address}/ids/{id}/metadata",
         "/api/v1/tokens/{address}/ids/{id}/transfers",
         "/api/v1/transactions",
         "/api/v1/transactions/{hash}",

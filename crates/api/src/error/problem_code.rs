@@ -66,6 +66,10 @@ problem_codes! {
     TokenNotFound = token_not_found, NOT_FOUND, "Token not found";
     /// No transfer of this id of a token is indexed.
     TokenIdNotFound = token_id_not_found, NOT_FOUND, "Token id not found";
+    /// The id has no image that is shown.
+    ImageNotAvailable = image_not_available, NOT_FOUND, "Image not available";
+    /// The image of the id is being fetched.
+    ImagePending = image_pending, SERVICE_UNAVAILABLE, "Image not fetched yet";
     /// A required field or parameter is missing.
     MissingField = missing_field, BAD_REQUEST, "Missing field";
     /// The signature is malformed, and there is no contract that could check it.

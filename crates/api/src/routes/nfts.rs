@@ -1,12 +1,17 @@
-use axum::extract::State;
-use domain::Address;
+use axum::{
+    extract::State,
+    http::header,
+    response::{IntoResponse, Response},
+};
+use domain::{Address, Nft};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    document::{BadParameter, NoSuchToken, NoSuchTokenId, NotModified, Unavailable},
+    ApiState,
+    document::{BadParameter, ImagePending, NoImage, NoSuchToken, NoSuchTokenId, NotModified, Unavailable},
     error::ApiError,
-    json_response::{Freshness, JsonResponse},
+    json_response::{Freshness, JsonResponse, entity_tag},
     params::{AddressInPath, Paging, TokenIdPath, ValidPath, ValidQuery},
     wire,
 };
@@ -15,6 +20,8 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list_token_ids))
         .routes(routes!(get_token_id))
+        .routes(routes!(refresh_token_id_metadata))
+        .routes(routes!(get_token_id_image))
         .routes(routes!(list_token_id_holders))
         .routes(routes!(list_token_id_transfers))
         .routes(routes!(list_address_nfts))
@@ -47,22 +54,93 @@ async fn list_token_ids(
 }
 
 /// One id of a BEP721 or BEP1155 token
+///
+/// If the operator turned it on, with the metadata that its contract names. It is fetched when somebody asks for it; while that
+/// takes longer than a few seconds, its state is `pending`.
 #[utoipa::path(
     get,
     path = "/tokens/{address}/ids/{id}",
     tag = "chain",
     params(TokenIdPath),
     responses(
-        (status = 200, description = "The id", body = wire::Nft),
+        (status = 200, description = "The id", body = wire::NftDetail),
         NotModified,
         BadParameter,
         NoSuchTokenId,
         Unavailable
     )
 )]
-async fn get_token_id(State(app): State<App>, path: TokenIdPath) -> Result<JsonResponse<wire::Nft>, ApiError> {
-    let nft = app.chain.find_nft(path.token, path.id).await?.ok_or(ApiError::TokenIdNotFound)?;
-    Ok(JsonResponse::new(wire::Nft::new(&nft, app.token_prefix), Freshness::UntilNextBlock).cacheable())
+async fn get_token_id(State(app): State<App>, path: TokenIdPath) -> Result<JsonResponse<wire::NftDetail>, ApiError> {
+    let nft = find_nft(&app, path).await?;
+    let Some(fetcher) = &app.nft_metadata else {
+        let body = wire::NftDetail::new(&nft, None, app.token_prefix);
+        return Ok(JsonResponse::new(body, Freshness::UntilNextBlock).cacheable());
+    };
+    let metadata = fetcher.find(&nft).await?;
+    Ok(JsonResponse::new(wire::NftDetail::new(&nft, Some(metadata), app.token_prefix), Freshness::UntilNextBlock))
+}
+
+/// Fetches the metadata of an id again
+///
+/// Not within five seconds after it was fetched. If it cannot be read now, metadata that was read before stays.
+#[utoipa::path(
+    post,
+    path = "/tokens/{address}/ids/{id}/metadata",
+    tag = "chain",
+    params(TokenIdPath),
+    responses(
+        (status = 200, description = "The id with its metadata", body = wire::NftDetail),
+        BadParameter,
+        NoSuchTokenId,
+        Unavailable
+    )
+)]
+async fn refresh_token_id_metadata(
+    State(app): State<App>,
+    path: TokenIdPath,
+) -> Result<JsonResponse<wire::NftDetail>, ApiError> {
+    let nft = find_nft(&app, path).await?;
+    let metadata = match &app.nft_metadata {
+        Some(fetcher) => Some(fetcher.refresh(&nft).await?),
+        None => None,
+    };
+    Ok(JsonResponse::new(wire::NftDetail::new(&nft, metadata, app.token_prefix), Freshness::Momentary))
+}
+
+/// Image of an id
+///
+/// Only PNG, JPEG, GIF, WebP and AVIF files of up to 2 MiB. Fetched when somebody asks for it, from the host that the metadata
+/// names.
+#[utoipa::path(
+    get,
+    path = "/tokens/{address}/ids/{id}/image",
+    tag = "chain",
+    params(TokenIdPath),
+    responses(
+        (status = 200, description = "The image", content(
+            (wire::ImageFile = "image/png"),
+            (wire::ImageFile = "image/jpeg"),
+            (wire::ImageFile = "image/gif"),
+            (wire::ImageFile = "image/webp"),
+            (wire::ImageFile = "image/avif")
+        )),
+        NotModified,
+        BadParameter,
+        NoImage,
+        ImagePending
+    )
+)]
+async fn get_token_id_image(State(app): State<App>, path: TokenIdPath) -> Result<Response, ApiError> {
+    let nft = find_nft(&app, path).await?;
+    let fetcher = app.nft_metadata.as_ref();
+    let fetcher = fetcher.ok_or_else(|| ApiError::NoImage("this explorer does not fetch images".to_owned()))?;
+    let image = fetcher.image(&nft).await?;
+    let headers = [(header::CACHE_CONTROL, "no-cache".to_owned()), (header::ETAG, entity_tag(&image.bytes))];
+    Ok((headers, image.headers(), image.bytes).into_response())
+}
+
+async fn find_nft(app: &ApiState, path: TokenIdPath) -> Result<Nft, ApiError> {
+    app.chain.find_nft(path.token, path.id).await?.ok_or(ApiError::TokenIdNotFound)
 }
 
 /// Holders of an id, largest amount first

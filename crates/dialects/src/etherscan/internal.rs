@@ -1,113 +1,101 @@
-//! `account.txlistinternal`: calls inside transactions, traced by the node.
+//! `account.txlistinternal`: indexed internal transactions.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
 
-use domain::{Address, B256, BlockRange, Order, PageRequest, Transaction, TransactionFilter};
-use node::InternalCall;
+use domain::{B256, BlockRange, InternalFilter, InternalReach, InternalTransaction, PageRequest};
 use serde_json::{Value, json};
 
 use super::{
     answer::{Answer, Failure},
-    params::{MAX_ROWS, Params},
-    transactions::up_to,
+    params::{MAX_ROWS, PageParams, Params},
 };
 use crate::app::App;
 
-/// Internal calls are not indexed, so every block of a range has to be traced.
-const MAX_BLOCKS: u64 = 1_000;
-const MAX_TIME: Duration = Duration::from_secs(20);
-const NO_TRACES: &str = "Error! The node does not support tracing, so internal transactions are unknown";
+const NOT_TRACED: &str =
+    "Error! No internal transactions are indexed yet: the node does not support tracing, or no block is traced";
 const NONE_FOUND: &str = "No transactions found";
 
 pub(super) async fn list(app: &Arc<App>, params: &Params) -> Result<Answer, Failure> {
     let _permit = app.heavy.acquire().await;
     let page = params.page(MAX_ROWS)?;
-    let rows = match params.find_hash("txhash")? {
-        Some(hash) => of_transaction(app, hash).await?,
+    let found = match params.find_hash("txhash")? {
+        Some(hash) => of_transaction(app, hash, page).await?,
         None => {
-            let range = up_to(params.block_range("startblock", "endblock")?, app.tip().await?.number);
-            of_blocks(app, params.find_address("address")?, range, page.order).await?
+            let blocks = params.block_range("startblock", "endblock")?;
+            let filter =
+                InternalFilter { address: params.find_address("address")?, blocks, ..InternalFilter::default() };
+            of_blocks(app, filter, page).await?
         }
     };
-    let skip = usize::try_from(page.skip).unwrap_or(usize::MAX);
-    let rows: Vec<Value> = rows.into_iter().skip(skip).take(page.rows as usize).collect();
+    let rows: Vec<Value> = found.iter().map(row).collect();
     if rows.is_empty() { Err(Failure::empty(NONE_FOUND)) } else { Ok(Answer::Result(rows.into())) }
 }
 
-async fn of_transaction(app: &App, hash: B256) -> Result<Vec<Value>, Failure> {
+async fn of_transaction(app: &App, hash: B256, page: PageParams) -> Result<Vec<InternalTransaction>, Failure> {
     let Some(transaction) = app.services.chain.find_transaction(hash).await? else { return Ok(Vec::new()) };
-    let calls = app.services.node.find_internal_calls(hash).await?.ok_or_else(|| Failure::text(NO_TRACES))?;
-    Ok(calls.iter().map(|call| row(&transaction, call)).collect())
+    let (found, reach) = read(app, &InternalFilter::of(hash), page).await?;
+    check_reach(app, reach, BlockRange::only(transaction.block_number)).await?;
+    Ok(found)
 }
 
-async fn of_blocks(
+async fn of_blocks(app: &App, filter: InternalFilter, page: PageParams) -> Result<Vec<InternalTransaction>, Failure> {
+    let tip = app.tip().await?.number;
+    let (found, reach) = read(app, &filter, page).await?;
+    // A list without an end goes up to the last traced block, which follows the tip.
+    let to = filter.blocks.to.filter(|to| *to < tip);
+    check_reach(app, reach, BlockRange { to, ..filter.blocks }).await?;
+    Ok(found)
+}
+
+async fn read(
     app: &App,
-    address: Option<Address>,
-    range: BlockRange,
-    order: Order,
-) -> Result<Vec<Value>, Failure> {
-    let chain = &app.services.chain;
-    let started = Instant::now();
-    let blocks = chain.list_blocks(range, PageRequest { offset: 0, limit: 0, order }).await?.total;
-    if blocks > MAX_BLOCKS {
-        return Err(Failure::text(format!(
-            "Error! Internal transactions are traced on request: give a txhash, or a startblock and an endblock at most {MAX_BLOCKS} blocks apart"
-        )));
-    }
-    let limit = u32::try_from(blocks).unwrap_or(u32::MAX);
-    let mut rows = Vec::new();
-    for block in chain.list_blocks(range, PageRequest { offset: 0, limit, order }).await?.items {
-        if block.tx_count == 0 {
-            continue;
-        }
-        if started.elapsed() > MAX_TIME {
-            return Err(Failure::text("Error! Query Timeout occured. Please select a smaller result dataset"));
-        }
-        let filter = TransactionFilter { blocks: BlockRange::only(block.number), ..TransactionFilter::default() };
-        let all = PageRequest { offset: 0, limit: block.tx_count, order: Order::OldestFirst };
-        let transactions = chain.list_transactions(&filter, all).await?.items;
-        let traces = app.services.node.find_internal_calls_of_block(block.number).await?;
-        let traces = traces.ok_or_else(|| Failure::text(NO_TRACES))?;
-        let is_same = traces.len() == transactions.len()
-            && traces.iter().zip(&transactions).all(|((hash, _), tx)| hash.is_none_or(|hash| hash == tx.hash));
-        if !is_same {
-            return Err(crate::error::DialectError::Moved.into());
-        }
-        let touches = |call: &&InternalCall| address.is_none_or(|one| call.from == one || call.to == Some(one));
-        let mut of_block: Vec<Value> = transactions
-            .iter()
-            .zip(&traces)
-            .flat_map(|(transaction, (_, calls))| calls.iter().filter(touches).map(move |call| row(transaction, call)))
-            .collect();
-        if order == Order::NewestFirst {
-            of_block.reverse();
-        }
-        rows.extend(of_block);
-    }
-    Ok(rows)
+    filter: &InternalFilter,
+    page: PageParams,
+) -> Result<(Vec<InternalTransaction>, InternalReach), Failure> {
+    let request = PageRequest { offset: page.skip, limit: page.rows, order: page.order };
+    let found = app.services.chain.list_internal_transactions(filter, request).await?;
+    let reach = found.reach.ok_or_else(|| Failure::text(NOT_TRACED))?;
+    Ok((found.page.items, reach))
 }
 
-fn row(transaction: &Transaction, call: &InternalCall) -> Value {
-    let party = call.to.map(|to| format!("{to:#x}")).unwrap_or_default();
-    let (to, created) = if call.kind.is_creation() { (String::new(), party) } else { (party, String::new()) };
-    let path: Vec<String> = call.path.iter().map(u32::to_string).collect();
+/// A list with gaps would look like one without.
+async fn check_reach(app: &App, reach: InternalReach, blocks: BlockRange) -> Result<(), Failure> {
+    let is_missing_above = blocks.to.is_some_and(|to| to > reach.to);
+    let is_missing_below = match reach.from.checked_sub(1) {
+        None => false,
+        Some(last) => {
+            let below = BlockRange { to: Some(blocks.to.map_or(last, |to| to.min(last))), ..blocks };
+            // Counted, since the index may begin with a later block than the list.
+            app.services.chain.list_blocks(below, PageRequest::newest(0)).await?.total > 0
+        }
+    };
+    if !is_missing_above && !is_missing_below {
+        return Ok(());
+    }
+    Err(Failure::text(format!(
+        "Error! Internal transactions are indexed for blocks {} to {} so far: give a startblock and an endblock between them",
+        reach.from, reach.to
+    )))
+}
+
+fn row(found: &InternalTransaction) -> Value {
+    let event = &found.event;
+    let party = event.to.map(|to| format!("{to:#x}")).unwrap_or_default();
+    let (to, created) = if event.kind.is_creation() { (String::new(), party) } else { (party, String::new()) };
     json!({
-        "blockNumber": transaction.block_number.to_string(),
-        "timeStamp": transaction.timestamp.to_string(),
-        "hash": format!("{:#x}", transaction.hash),
-        "from": format!("{:#x}", call.from),
+        "blockNumber": found.block_number.to_string(),
+        "timeStamp": found.timestamp.to_string(),
+        "hash": format!("{:#x}", found.tx_hash),
+        "from": format!("{:#x}", event.from),
         "to": to,
-        "value": call.value.to_string(),
+        "value": event.value.to_string(),
         "contractAddress": created,
         "input": "",
-        "type": call.kind.name(),
-        "gas": call.gas.to_string(),
-        "gasUsed": call.gas_used.to_string(),
-        "traceId": path.join("_"),
-        "isError": if call.error.is_some() { "1" } else { "0" },
-        "errCode": call.error.clone().unwrap_or_default(),
+        "type": event.kind.name(),
+        "gas": event.gas.to_string(),
+        "gasUsed": event.gas_used.to_string(),
+        "traceId": event.position.to_string(),
+        "isError": if event.error.is_some() { "1" } else { "0" },
+        "errCode": event.error.clone().unwrap_or_default(),
     })
 }

@@ -4,14 +4,15 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
 use domain::TokenPrefix;
-use enrichment::DexEntry;
+use enrichment::{DexEntry, IpfsGateway};
 use ipnet::IpNet;
 use node::{BlockChecks, Endpoint};
 use serde::Deserialize;
 use webhooks::EncryptionKey;
 
 use super::values::{
-    DatabaseUrl, OwnerAccess, Role, Traces, encryption_key, endpoints, network, networks, roles, token_prefix,
+    DatabaseUrl, OwnerAccess, Role, Switch, Traces, encryption_key, endpoints, ipfs_gateway, network, networks, roles,
+    token_prefix,
 };
 use crate::logging::LogFormat;
 
@@ -117,6 +118,16 @@ pub(crate) struct RunOptions {
     /// Megabytes of disk for downloaded compilers; the least recently used are deleted [default: 2048]
     #[arg(long, env = "EXPLORER_COMPILERS_SIZE", value_name = "MB")]
     pub(crate) compilers_size: Option<u64>,
+
+    /// Whether to fetch the metadata and images of NFTs, when someone asks for them, from the hosts that their contracts
+    /// name. The options of webhooks for hosts, ports, certificates and DNS apply [default: off]
+    #[arg(long, env = "EXPLORER_NFT_METADATA", value_name = "SWITCH")]
+    pub(crate) nft_metadata: Option<Switch>,
+
+    /// Where `ipfs://` URIs of NFTs are read, such as https://ipfs.example [default: they are not]
+    #[arg(long, env = "EXPLORER_IPFS_GATEWAY", value_name = "URL")]
+    #[serde(deserialize_with = "ipfs_gateway")]
+    pub(crate) ipfs_gateway: Option<IpfsGateway>,
 
     /// Allow webhooks to http:// URLs and to loopback addresses, for testing [default: false]
     #[arg(
@@ -236,6 +247,8 @@ impl RunOptions {
             compilers: self.compilers.or(other.compilers),
             compiler_source: self.compiler_source.or(other.compiler_source),
             compilers_size: self.compilers_size.or(other.compilers_size),
+            nft_metadata: self.nft_metadata.or(other.nft_metadata),
+            ipfs_gateway: self.ipfs_gateway.or(other.ipfs_gateway),
             webhook_allow_insecure: self.webhook_allow_insecure.or(other.webhook_allow_insecure),
             webhook_ca_file: self.webhook_ca_file.or(other.webhook_ca_file),
             webhook_dns: self.webhook_dns.or(other.webhook_dns),

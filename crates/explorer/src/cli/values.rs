@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use domain::TokenPrefix;
+use enrichment::IpfsGateway;
 use ipnet::IpNet;
 use node::Endpoint;
 use serde::{Deserialize, de::Error as _};
@@ -69,6 +70,13 @@ pub(crate) enum OwnerAccess {
     Open,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
 /// In the file, a single value may be given without a list.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a string or a list of strings")]
@@ -104,6 +112,10 @@ pub(super) fn networks<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Res
 pub(super) fn encryption_key<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<EncryptionKey>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
+}
+
+pub(super) fn ipfs_gateway<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<IpfsGateway>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
 }
 

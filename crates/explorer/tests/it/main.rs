@@ -24,6 +24,7 @@ mod internal;
 mod keys;
 mod limits;
 mod logs;
+mod nft_metadata;
 mod nfts;
 mod node_outages;
 mod packed_calls;

@@ -2,7 +2,7 @@
 //! calls, also after reorgs.
 
 mod assertions;
-mod contracts;
+pub(crate) mod contracts;
 mod encoding;
 mod expected_state;
 pub(crate) mod scenario;

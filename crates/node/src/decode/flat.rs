@@ -2,13 +2,16 @@ use std::collections::HashMap;
 
 use alloy_primitives::{B256, U256};
 use domain::InternalKind;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::Error};
 
 use super::{
     internal::{TracedCall, cut_error},
     quantity::{Account20, Hash, Quantity, Wide},
 };
 use crate::InternalCall;
+
+/// The EVM allows no deeper calls. Without a limit, the time for the calls around one would grow with the square of its depth.
+pub(crate) const MAX_DEPTH: usize = 1_024;
 
 /// The internal calls of every transaction of a block, from `trace_block`: a flat list in which each trace has its path.
 #[derive(Debug, PartialEq, Eq)]
@@ -61,6 +64,9 @@ impl<'de> Deserialize<'de> for RawFlatCalls {
             if transactions.last().is_none_or(|(last, _)| *last != hash) {
                 transactions.push((hash, Vec::new()));
                 failed.clear();
+            }
+            if trace.trace_address.len() > MAX_DEPTH {
+                return Err(D::Error::custom("a call that is deeper than the EVM allows"));
             }
             let (path, mut call) = (trace.trace_address.clone(), read(trace));
             let around = (0..path.len()).rev().find_map(|length| failed.get(path.get(..length)?));
@@ -177,5 +183,12 @@ mod tests {
             ]
         );
         assert_eq!((found[0].1[0].gas, found[0].1[0].gas_used, found[0].1[0].value), (9, 3, U256::from(5)));
+
+        let at_depth = |depth: usize| {
+            let path = format!("[{}]", vec!["0"; depth].join(","));
+            let json = format!(r#"{{"id":1,"result":[{}]}}"#, trace(&path, &call("0x1", "call", "")));
+            decode::<RawFlatCalls>(json.as_bytes()).is_ok()
+        };
+        assert_eq!([at_depth(MAX_DEPTH), at_depth(MAX_DEPTH + 1)], [true, false]);
     }
 }

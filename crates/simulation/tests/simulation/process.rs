@@ -7,6 +7,7 @@ use std::{
 };
 
 use domain::{Address, EventKind, EventKinds, SyncPhase, SyncStatus, TokenPrefix};
+use egress::{Egress, EgressConfig, Insecure};
 use ingest::{Follower, IngestConfig, Progress};
 use node::{BlockChecks, Endpoint, Exchange, NodeClient, NodeConfig};
 use rand::Rng;
@@ -18,9 +19,7 @@ use tokio::{
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
-use webhooks::{
-    Dispatcher, Egress, EgressConfig, EncryptionKey, Insecure, MAX_PARKED, Matcher, Registration, Registry, Vault, Wake,
-};
+use webhooks::{Dispatcher, EncryptionKey, MAX_PARKED, Matcher, Registration, Registry, Vault, Wake};
 
 use crate::{
     disk,

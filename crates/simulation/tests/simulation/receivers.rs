@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use egress::{Connecting, Network, Stream};
 use http_body_util::{BodyExt, Full};
 use hyper::{
     Request, Response,
@@ -16,7 +17,6 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use rand::Rng;
-use webhooks::{Connecting, Network, Stream};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{

@@ -146,6 +146,8 @@ tables! {
     TokenName = 0x6d, State, Other;
     /// transaction hash -> the block, and why the transaction failed there.
     Failure = 0x6e, State, Other;
+    /// token, id there -> metadata of the NFT, or why there is none.
+    NftMetadata = 0x5b, State, Other;
     /// field -> how far internal transactions are indexed, and the number of their parties.
     InternalProgress = 0x6f, State, Other;
     /// id -> an API key's record.
@@ -218,14 +220,14 @@ impl Table {
     }
 
     /// Whether a response about the chain or about verified contracts may depend on the rows. User records are shown
-    /// only to their owners, stored accounts only while the node is unavailable, failures are
-    /// those that the node would tell, and responses about verification jobs are
-    /// not cached.
+    /// only to their owners, stored accounts only while the node is unavailable, failures are those that the node would
+    /// tell, and responses about verification jobs or with metadata of NFTs are not cached.
     pub(crate) fn affects_responses(self) -> bool {
         !matches!(
             self,
             Self::Account
                 | Self::Failure
+                | Self::NftMetadata
                 | Self::ApiKey
                 | Self::ApiKeyByDigest
                 | Self::ApiKeyByOwner

@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
-use domain::{Address, HeldNft, Nft, Order, Page, PageRequest, U256};
+use domain::{
+    Address, B256, BlockRef, HeldNft, Nft, NftAttribute, NftDocument, NftMetadata, Order, Page, PageRequest, U256,
+};
 
 use super::{
     Model, RandomChain, Subject,
@@ -53,4 +55,32 @@ pub(super) async fn nfts(subject: &Subject, model: &Model, chain: &RandomChain) 
             assert_eq!(walk(order, 17, list).await, in_order(expected.clone(), order), "ids of {address} {order:?}");
         }
     }
+}
+
+/// Metadata is kept as it is, one for each id: texts may be empty, long, or contain zeros.
+pub(super) async fn cached_metadata(subject: &Subject) {
+    let (kept, token) = (&subject.nft_metadata, Address::repeat_byte(0x71));
+    let find = async |id| kept.find_nft_metadata(token, id).await.expect("metadata");
+    assert_eq!(find(U256::ZERO).await, None);
+    let document = NftDocument {
+        name: Some("a\0b \u{202e}<script>".to_owned()),
+        description: Some(String::new()),
+        image: Some("x".repeat(60_000)),
+        attributes: vec![
+            NftAttribute { trait_type: None, value: String::new() },
+            NftAttribute { trait_type: Some("color".to_owned()), value: "\0".to_owned() },
+        ],
+    };
+    let (uri, block) = (Some("https://host.example/0".to_owned()), BlockRef { number: 7, hash: B256::repeat_byte(9) });
+    let first = NftMetadata { uri, block, fetched_at: 1, document: Ok(document) };
+    let empty = NftMetadata { fetched_at: 2, document: Ok(NftDocument::default()), ..first.clone() };
+    let failed = NftMetadata { uri: None, fetched_at: 3, document: Err("no such host".to_owned()), ..first.clone() };
+    for metadata in [first, empty, failed.clone()] {
+        kept.save_nft_metadata(token, U256::ZERO, metadata.clone()).await.expect("save");
+        assert_eq!(find(U256::ZERO).await, Some(metadata));
+    }
+    assert_eq!(find(U256::MAX).await, None, "another id");
+    kept.save_nft_metadata(token, U256::MAX, failed.clone()).await.expect("save");
+    assert_eq!(find(U256::MAX).await, Some(failed));
+    assert_eq!(kept.find_nft_metadata(Address::ZERO, U256::ZERO).await.expect("metadata"), None, "another token");
 }

@@ -253,7 +253,7 @@ impl WebState {
                     key: format!("{:#x}-{}", held.token, held.id),
                     token: TokenLink::new(held.token, &held.token_symbol, &held.token_name),
                     kind: names.token_kind(held.kind),
-                    id: NftLink::new(held.token, held.id),
+                    id: self.nft_link(held.token, held.id),
                     amount: Amount::of(held.amount, 0, ""),
                 });
                 (Tab::Nfts(rows.collect()), pager(total))

@@ -6,7 +6,7 @@ use axum::{
 use domain::{Address, Page, U256};
 use serde::Deserialize;
 
-use super::App;
+use super::{App, nft_metadata::MetadataView};
 use crate::{
     error::PageError,
     frame::{Frame, Section, page},
@@ -35,6 +35,7 @@ struct NftPage {
     owner: Option<Owner>,
     holders: String,
     transfers: String,
+    metadata: Option<MetadataView>,
     tab: Tab,
     pager: Pager,
 }
@@ -62,16 +63,19 @@ struct HolderRow {
     amount: Amount,
 }
 
+/// Parses a whole number of up to 256 bits.
+pub(super) fn parse_id(text: &str) -> Option<U256> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    U256::from_str_radix(text, 10).ok().filter(|_| is_number)
+}
+
 /// The page of one id of a token.
 pub(super) async fn show(
     State(app): State<App>,
     Path((address, id)): Path<(String, String)>,
     Query(params): Query<Params>,
 ) -> Result<Response, PageError> {
-    let is_number = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
-    let (Ok(address), Some(id)) =
-        (address.parse::<Address>(), U256::from_str_radix(&id, 10).ok().filter(|_| is_number))
-    else {
+    let (Ok(address), Some(id)) = (address.parse::<Address>(), parse_id(&id)) else {
         return app
             .not_found("Not a token id", "The URL has the address of a token and one of its ids, a whole number.");
     };
@@ -115,6 +119,7 @@ pub(super) async fn show(
         owner,
         holders: grouped(nft.holder_count),
         transfers: grouped(nft.transfer_count),
+        metadata: app.nft_metadata(&nft).await?,
         address: full,
         tab,
         pager,

@@ -93,7 +93,7 @@ pub(super) async fn show(
         let listed = app.chain.list_nfts(token.address, request).await?.unwrap_or(domain::Page::empty(0));
         let rows = listed.items.iter().map(|nft| NftRow {
             key: nft.id.to_string(),
-            id: NftLink::new(nft.token, nft.id),
+            id: app.nft_link(nft.token, nft.id),
             owner: nft.owner.map(|owner| app.names.address(owner)),
             holders: grouped(nft.holder_count),
             transfers: grouped(nft.transfer_count),

@@ -90,19 +90,24 @@ impl TokenLink {
 /// One id of a token.
 #[derive(Debug, Clone, Template)]
 #[template(
-    source = r#"<a class="id num" href="/token/{{ address }}/{{ id }}" title="{{ id }}">#{{ id }}</a>"#,
+    source = r#"<a class="id num" href="/token/{{ address }}/{{ id }}" title="{{ id }}">{% if has_thumbnail %}<img class="thumbnail" src="/token/{{ address }}/{{ id }}/image" alt="" loading="lazy"> {% endif %}#{{ id }}</a>"#,
     ext = "html"
 )]
 pub(crate) struct NftLink {
     address: String,
     id: String,
+    has_thumbnail: bool,
 }
 
 impl HtmlSafe for NftLink {}
 
 impl NftLink {
     pub(crate) fn new(token: Address, id: U256) -> Self {
-        Self { address: token.to_checksum(None), id: id.to_string() }
+        Self { address: token.to_checksum(None), id: id.to_string(), has_thumbnail: false }
+    }
+
+    pub(crate) fn with_thumbnail(self, has_thumbnail: bool) -> Self {
+        Self { has_thumbnail, ..self }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use domain::{B256, Block, InternalReach, InternalTransaction, Trade, Transaction, Transfer, U256};
 
-use super::{AddressLink, Amount, BlockLink, Moment, TokenLink, TransactionLink, grouped, sanitize_name, short};
+use super::{
+    AddressLink, Amount, BlockLink, Moment, NftLink, TokenLink, TransactionLink, grouped, sanitize_name, short,
+};
 use crate::{method::Methods, names::Names};
 
 pub(crate) struct BlockRow {
@@ -79,7 +81,7 @@ pub(crate) struct TransferRow {
     pub(crate) to: AddressLink,
     /// None for an NFT.
     pub(crate) amount: Option<Amount>,
-    pub(crate) id: Option<String>,
+    pub(crate) id: Option<NftLink>,
     pub(crate) token: TokenLink,
     pub(crate) kind: &'static str,
 }
@@ -96,7 +98,7 @@ impl TransferRow {
             from: names.address(event.from),
             to: names.address(event.to),
             amount: (!is_nft).then(|| Amount::of(event.value, transfer.token_decimals, "")),
-            id: event.token_id.map(|id| id.to_string()),
+            id: event.token_id.map(|id| NftLink::new(event.token, id)),
             token: TokenLink::new(event.token, &transfer.token_symbol, &transfer.token_name),
             kind: names.token_kind(event.kind),
         }

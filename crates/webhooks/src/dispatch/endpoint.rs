@@ -5,12 +5,13 @@ use std::{
 };
 
 use domain::{ClaimedDelivery, DeliveryNumber, UnixMillis, Webhook, WebhookId};
+use egress::{Connection, ConnectionFault, Egress, Target};
 use store::LONGEST_WAIT;
 
+use super::send::SendFault;
 use crate::{
     breaker::{self, Trust},
     clock::millis,
-    egress::{Connection, Egress, SendFault, Target},
     secrets::{Secrets, Vault},
 };
 
@@ -65,7 +66,7 @@ impl Endpoint {
     /// Applies the owner's changes: resets the breaker and closes connections.
     pub(super) fn reload(&mut self, webhook: &Webhook, egress: &Egress, vault: &Vault) {
         let route = || {
-            let target = egress.target(&webhook.url)?;
+            let target = egress.target(&webhook.url).map_err(ConnectionFault::from)?;
             let secrets = vault.secrets_of(webhook).map_err(|_| SendFault::Secret)?;
             Ok::<_, SendFault>(Route { target, secrets })
         };
@@ -147,9 +148,9 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use domain::{Address, Bytes, DeliveryId, EventKind, EventKinds, SealedSecret};
+    use egress::{EgressConfig, Insecure};
 
     use super::*;
-    use crate::{EgressConfig, Insecure};
 
     fn webhook() -> Webhook {
         Webhook {

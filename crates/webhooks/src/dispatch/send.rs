@@ -3,17 +3,25 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{Attempt, AttemptEffect, AttemptOutcome, AttemptReport, ClaimedDelivery, NextStep, UnixMillis};
+use egress::{Connection, ConnectionFault, Egress, ReceiverResponse};
 use tokio::time::{Instant, timeout};
 
 use super::endpoint::Route;
-use crate::{
-    clock,
-    egress::{Connection, Egress, ReceiverResponse, SendFault},
-    retry, sign,
-};
+use crate::{clock, retry, sign};
 
 /// For a whole attempt, including the response body.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Why a message could not be sent.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SendFault {
+    #[error(transparent)]
+    Connection(#[from] ConnectionFault),
+    #[error("no complete response within 10 seconds")]
+    Timeout,
+    #[error("the signing secret cannot be decrypted")]
+    Secret,
+}
 
 /// A finished attempt.
 pub(super) struct Sent {
@@ -66,19 +74,19 @@ async fn exchange(
     if let Some(connection) = idle {
         match connection.post(&route.target, &headers, delivery.body.0.clone()).await {
             // The receiver may close an idle connection at any time: reconnect instead of failing.
-            Err(SendFault::Http(error))
+            Err(ConnectionFault::Http(error))
                 if error.is_canceled() || error.is_closed() || error.is_incomplete_message() => {}
-            done => return done,
+            done => return Ok(done?),
         }
     }
     let connection = egress.connect(&route.target).await?;
-    connection.post(&route.target, &headers, delivery.body.0.clone()).await
+    Ok(connection.post(&route.target, &headers, delivery.body.0.clone()).await?)
 }
 
 fn unanswered(fault: &SendFault) -> AttemptOutcome {
     AttemptOutcome::Unanswered {
         reason: fault.to_string(),
-        sent: matches!(fault, SendFault::Http(_) | SendFault::Timeout),
+        sent: matches!(fault, SendFault::Connection(ConnectionFault::Http(_)) | SendFault::Timeout),
     }
 }
 

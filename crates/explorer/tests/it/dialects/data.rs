@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use super::{ask, result};
 use crate::{
+    internal::wait_for_reach,
     real_contracts::scenario::Scenario,
-    support::{Anvil, TestExplorer, anvil_history::every_kind_of_transaction, client::Client, eventually},
+    support::{Anvil, Launch, TestExplorer, anvil_history::every_kind_of_transaction, client::Client, eventually},
 };
 
 const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
@@ -334,6 +335,7 @@ async fn logs_internal_calls_and_passed_calls_are_those_of_the_node() {
         assert_eq!(all_pages(client, &query, 1_000).await.0, expected, "{operator}");
     }
 
+    wait_for_reach(&explorer, 0, anvil.rpc.head().await.0).await;
     let mut internal = 0;
     for (tx, _) in &truth.transactions {
         let hash = lower(&tx["hash"]);
@@ -358,6 +360,23 @@ async fn logs_internal_calls_and_passed_calls_are_those_of_the_node() {
     let (by_blocks, _) =
         all_pages(client, "module=account&action=txlistinternal&startblock=0&endblock=99999999", 7).await;
     assert_eq!(by_blocks.len(), internal);
+    let of_address =
+        |row: &&Value| ["from", "to", "contractAddress"].iter().any(|party| row[*party] == by_blocks[0]["from"]);
+    let expected: Vec<Value> = by_blocks.iter().filter(of_address).cloned().collect();
+    let query = format!("module=account&action=txlistinternal&address={}", lower(&by_blocks[0]["from"]));
+    assert_eq!(all_pages(client, &query, 3).await.0, expected);
+    let last = by_blocks.last().unwrap();
+    let number = lower(&last["blockNumber"]);
+    let of_block: Vec<Value> =
+        by_blocks.iter().filter(|row| row["blockNumber"] == last["blockNumber"]).cloned().collect();
+    let query = format!("module=account&action=txlistinternal&startblock={number}&endblock={number}");
+    assert_eq!(all_pages(client, &query, 100).await.0, of_block);
+
+    let untraced = Launch::run(anvil.url()).argument("--traces", "off").start().await;
+    anvil.wait_for(&untraced).await;
+    let refused = ask(untraced.client(), "module=account&action=txlistinternal").await;
+    assert_eq!(refused["status"], "0");
+    assert!(lower(&refused["result"]).contains("no internal transactions are indexed yet"), "{refused}");
 
     let account = &anvil.accounts().await[0];
     let (tx, _) = &truth.transactions[0];

@@ -11,7 +11,7 @@ static CODE: OnceCell<Value> = OnceCell::const_new();
 const GAS: &str = "0xe4e1c0";
 
 /// Deploys a contract and returns its address.
-pub(super) async fn deploy(anvil: &Anvil, from: &str, contract: &str, arguments: &[Word]) -> String {
+pub(crate) async fn deploy(anvil: &Anvil, from: &str, contract: &str, arguments: &[Word]) -> String {
     let data = format!("{}{}", creation_code(contract).await, words(arguments));
     let receipt = anvil.send(json!({"from": from, "data": data, "gas": GAS})).await;
     assert_eq!(receipt["status"], "0x1", "{contract}");
@@ -46,7 +46,7 @@ pub(super) async fn pay(anvil: &Anvil, from: &str, to: &str, signature: &str, va
     send(anvil, json!({"from": from, "to": to, "data": data, "value": format!("{value:#x}")})).await;
 }
 
-pub(super) async fn send(anvil: &Anvil, mut transaction: Value) {
+pub(crate) async fn send(anvil: &Anvil, mut transaction: Value) {
     transaction["gas"] = GAS.into();
     let receipt = anvil.send(transaction.clone()).await;
     assert_eq!(receipt["status"], "0x1", "{transaction}");

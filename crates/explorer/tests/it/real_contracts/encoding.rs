@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// One argument of a call.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Word(U256);
+pub(crate) struct Word(U256);
 
 impl From<u64> for Word {
     fn from(number: u64) -> Self {

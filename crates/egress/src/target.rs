@@ -4,7 +4,7 @@ use url::{Host, Url};
 
 const MAX_URL_LENGTH: usize = 2_048;
 
-/// Why a receiver's URL is refused.
+/// Why a URL is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlFault {
     #[error("must not be longer than {MAX_URL_LENGTH} characters")]
@@ -29,7 +29,7 @@ pub enum UrlFault {
 /// Allowed ports by default.
 pub(crate) const DEFAULT_PORTS: [u16; 2] = [80, 443];
 
-/// Whether insecure receivers are allowed, for testing.
+/// Whether insecure hosts are allowed, for testing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Insecure {
     /// Only https and public addresses.
@@ -39,9 +39,9 @@ pub enum Insecure {
     Allowed,
 }
 
-/// Where a message goes.
+/// Where a request goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Target {
+pub struct Target {
     pub(crate) security: Security,
     pub(crate) host: TargetHost,
     pub(crate) port: u16,

@@ -1,13 +1,15 @@
-//! Outgoing connections to receivers, protected against SSRF.
+//! Outgoing connections to hosts that strangers name, protected against SSRF: receivers of webhooks, and hosts of metadata.
 //!
 //! Host names are resolved only here. Every resolved address is checked, and the connection is made to the address that was
 //! checked. Proxy settings of the environment are ignored.
 
 mod address;
 mod connection;
+mod fetch;
 #[cfg(feature = "fuzzing")]
+#[doc(hidden)]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
-pub(crate) mod fuzzing;
+pub mod fuzzing;
 mod network;
 mod target;
 
@@ -19,7 +21,8 @@ use std::{
 };
 
 use address::ForbiddenAddress;
-pub(crate) use connection::{Connection, ReceiverResponse};
+pub use connection::{Connection, ReceiverResponse};
+pub use fetch::{FetchFault, FetchLimits};
 use hickory_resolver::{
     TokioResolver,
     config::{ConnectionConfig, NameServerConfig, ResolverConfig},
@@ -31,8 +34,8 @@ use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
 };
-pub(crate) use target::{DEFAULT_PORTS, Security, Target, TargetHost};
-pub use target::{Insecure, UrlFault};
+use target::{DEFAULT_PORTS, Security, TargetHost};
+pub use target::{Insecure, Target, UrlFault};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
@@ -71,9 +74,9 @@ pub enum EgressError {
     Resolver(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Why a message could not be sent.
+/// Why a host could not be reached.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SendFault {
+pub enum ConnectionFault {
     #[error("the URL {0}")]
     Url(#[from] UrlFault),
     /// One text for all host errors, so that it reveals nothing about the operator's network.
@@ -89,10 +92,6 @@ pub(crate) enum SendFault {
     TlsTimeout,
     #[error("the connection broke: {0}")]
     Http(hyper::Error),
-    #[error("no complete response within 10 seconds")]
-    Timeout,
-    #[error("the signing secret cannot be decrypted")]
-    Secret,
 }
 
 pub struct Egress {
@@ -126,7 +125,7 @@ impl Egress {
         Self { network, ..self }
     }
 
-    /// Checks whether a webhook may use this URL.
+    /// Checks whether a webhook may use this URL, without connecting to it.
     ///
     /// # Errors
     /// If it is not an https URL, or has a port that is not allowed, or a host that does not resolve or has a non-public
@@ -140,7 +139,10 @@ impl Egress {
     }
 
     /// Parses a URL and checks its port, and its address if the host is one.
-    pub(crate) fn target(&self, url: &str) -> Result<Target, UrlFault> {
+    ///
+    /// # Errors
+    /// If the URL is malformed, or has a port or an address that is not allowed.
+    pub fn target(&self, url: &str) -> Result<Target, UrlFault> {
         let target = Target::parse(url, self.insecure)?;
         if let TargetHost::Address(address) = target.host {
             self.check_address(address).map_err(|forbidden| refuse(url, forbidden))?;
@@ -152,48 +154,53 @@ impl Egress {
     }
 
     /// Opens a connection to a checked address of the target.
-    pub(crate) async fn connect(&self, target: &Target) -> Result<Connection, SendFault> {
+    ///
+    /// # Errors
+    /// If the host does not resolve, has an address that is not public, or cannot be reached in time.
+    pub async fn connect(&self, target: &Target) -> Result<Connection, ConnectionFault> {
         let addresses = match &target.host {
             TargetHost::Address(address) => vec![*address],
-            TargetHost::Name(name) => timeout(DNS_TIMEOUT, self.resolve(name)).await.map_err(|_| SendFault::Host)??,
+            TargetHost::Name(name) => {
+                timeout(DNS_TIMEOUT, self.resolve(name)).await.map_err(|_| ConnectionFault::Host)??
+            }
         };
         self.check_all(&addresses).map_err(|forbidden| {
             refuse(&target.authority, forbidden);
-            SendFault::Host
+            ConnectionFault::Host
         })?;
-        let mut fault = SendFault::Host;
+        let mut fault = ConnectionFault::Host;
         for address in addresses.into_iter().take(ADDRESSES_TRIED) {
             match timeout(CONNECT_TIMEOUT, self.network.connect((address, target.port).into())).await {
                 Ok(Ok(stream)) => return self.secure(stream, target).await,
-                Ok(Err(error)) => fault = SendFault::Connect(error),
-                Err(_) => fault = SendFault::ConnectTimeout,
+                Ok(Err(error)) => fault = ConnectionFault::Connect(error),
+                Err(_) => fault = ConnectionFault::ConnectTimeout,
             }
         }
         Err(fault)
     }
 
-    async fn secure(&self, stream: Box<dyn Stream>, target: &Target) -> Result<Connection, SendFault> {
+    async fn secure(&self, stream: Box<dyn Stream>, target: &Target) -> Result<Connection, ConnectionFault> {
         if target.security == Security::Plain {
             return Connection::open(stream).await;
         }
         let name = match &target.host {
             TargetHost::Name(name) => rustls::pki_types::ServerName::try_from(name.trim_end_matches('.').to_owned())
-                .map_err(|_| SendFault::Host)?,
+                .map_err(|_| ConnectionFault::Host)?,
             TargetHost::Address(address) => rustls::pki_types::ServerName::from(*address),
         };
         match timeout(TLS_TIMEOUT, self.tls.connect(name, stream)).await {
             Ok(Ok(stream)) => Connection::open(stream).await,
-            Ok(Err(error)) => Err(SendFault::Tls(error)),
-            Err(_) => Err(SendFault::TlsTimeout),
+            Ok(Err(error)) => Err(ConnectionFault::Tls(error)),
+            Err(_) => Err(ConnectionFault::TlsTimeout),
         }
     }
 
-    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, SendFault> {
+    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, ConnectionFault> {
         // The trailing dot disables the system's search list.
         let absolute = format!("{}.", name.trim_end_matches('.'));
-        let found = self.resolver.lookup_ip(absolute).await.map_err(|_| SendFault::Host)?;
+        let found = self.resolver.lookup_ip(absolute).await.map_err(|_| ConnectionFault::Host)?;
         let addresses: Vec<IpAddr> = found.iter().collect();
-        if addresses.is_empty() { Err(SendFault::Host) } else { Ok(addresses) }
+        if addresses.is_empty() { Err(ConnectionFault::Host) } else { Ok(addresses) }
     }
 
     /// One non-public address disqualifies a name: mixing them is an attack or a mistake.
@@ -222,9 +229,9 @@ impl Egress {
     }
 }
 
-/// Logs the address for the operator; the owner only learns that the host is refused.
+/// Logs the address for the operator; whoever named the host only learns that it is refused.
 fn refuse(host: &str, forbidden: ForbiddenAddress) -> UrlFault {
-    tracing::debug!(host, %forbidden, "refused a receiver with a non-public address");
+    tracing::debug!(host, %forbidden, "refused a host with a non-public address");
     UrlFault::Host
 }
 

@@ -12,7 +12,7 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{SendFault, Target};
+use super::{ConnectionFault, Target};
 
 /// Maximum bytes of a response body that are read.
 const MAX_BODY: usize = 16 * 1024;
@@ -20,31 +20,34 @@ const MAX_BODY: usize = 16 * 1024;
 const STORED_BODY: usize = 1_024;
 const MAX_HEAD: usize = 32 * 1024;
 
-/// An open connection to a receiver.
-pub(crate) struct Connection {
+/// An open connection.
+#[expect(missing_debug_implementations, reason = "a task and a channel")]
+pub struct Connection {
     sender: SendRequest<Full<Bytes>>,
     /// The connection's task; aborted when the connection is dropped.
     _driver: AbortOnDropHandle<()>,
-    pub(crate) last_used: Instant,
+    pub last_used: Instant,
 }
 
 /// A receiver's response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ReceiverResponse {
-    pub(crate) status: u16,
-    pub(crate) retry_after: Option<String>,
+pub struct ReceiverResponse {
+    pub status: u16,
+    pub retry_after: Option<String>,
     /// The first bytes of the body.
-    pub(crate) body: String,
+    pub body: String,
 }
 
 impl Connection {
-    pub(super) async fn open(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Result<Self, SendFault> {
+    pub(super) async fn open(
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    ) -> Result<Self, ConnectionFault> {
         let (sender, connection) = http1::Builder::new()
             .title_case_headers(true)
             .max_buf_size(MAX_HEAD)
             .handshake(TokioIo::new(stream))
             .await
-            .map_err(SendFault::Http)?;
+            .map_err(ConnectionFault::Http)?;
         let driver = tokio::spawn(async move {
             // The sender sees the same error.
             let _ = connection.await;
@@ -52,29 +55,45 @@ impl Connection {
         Ok(Self { sender, _driver: AbortOnDropHandle::new(driver), last_used: Instant::now() })
     }
 
-    pub(crate) fn is_open(&self) -> bool {
+    #[must_use]
+    pub fn is_open(&self) -> bool {
         !self.sender.is_closed()
     }
 
     /// Posts a body and reads the response. Returns the connection if it can be reused.
-    pub(crate) async fn post(
+    ///
+    /// # Errors
+    /// If the connection breaks.
+    pub async fn post(
         mut self,
         target: &Target,
         headers: &HeaderMap,
         body: Bytes,
-    ) -> Result<(ReceiverResponse, Option<Self>), SendFault> {
-        self.sender.ready().await.map_err(SendFault::Http)?;
-        let response = self.sender.send_request(request(target, headers, body)).await.map_err(SendFault::Http)?;
+    ) -> Result<(ReceiverResponse, Option<Self>), ConnectionFault> {
+        self.sender.ready().await.map_err(ConnectionFault::Http)?;
+        let request = request(Method::POST, target, headers, body);
+        let response = self.sender.send_request(request).await.map_err(ConnectionFault::Http)?;
         let (response, complete) = read(response).await?;
         self.last_used = Instant::now();
         Ok((response, complete.then_some(self)))
     }
+
+    /// Requests a resource. The body is not read yet; it ends when the connection is dropped.
+    pub(crate) async fn get(
+        &mut self,
+        target: &Target,
+        headers: &HeaderMap,
+    ) -> Result<Response<Incoming>, ConnectionFault> {
+        self.sender.ready().await.map_err(ConnectionFault::Http)?;
+        let request = request(Method::GET, target, headers, Bytes::new());
+        self.sender.send_request(request).await.map_err(ConnectionFault::Http)
+    }
 }
 
-fn request(target: &Target, headers: &HeaderMap, body: Bytes) -> Request<Full<Bytes>> {
+fn request(method: Method, target: &Target, headers: &HeaderMap, body: Bytes) -> Request<Full<Bytes>> {
     let mut request = Request::new(Full::new(body));
-    *request.method_mut() = Method::POST;
-    // The path of a parsed URL is a valid URI; the fallback is the receiver's root.
+    *request.method_mut() = method;
+    // The path of a parsed URL is a valid URI; the fallback is the root of the host.
     *request.uri_mut() = target.path.parse().unwrap_or_default();
     *request.headers_mut() = headers.clone();
     if let Ok(host) = HeaderValue::try_from(&target.authority) {
@@ -84,11 +103,11 @@ fn request(target: &Target, headers: &HeaderMap, body: Bytes) -> Request<Full<By
 }
 
 /// Reads a response; the flag says whether its body was read to the end.
-async fn read(response: Response<Incoming>) -> Result<(ReceiverResponse, bool), SendFault> {
+async fn read(response: Response<Incoming>) -> Result<(ReceiverResponse, bool), ConnectionFault> {
     let (head, mut body) = response.into_parts();
     let (mut start, mut length, mut complete) = (Vec::new(), 0, true);
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(SendFault::Http)?;
+        let frame = frame.map_err(ConnectionFault::Http)?;
         let Some(bytes) = frame.data_ref() else { continue };
         length += bytes.len();
         start.extend(bytes.iter().take(STORED_BODY - start.len()));

@@ -1,8 +1,8 @@
-//! SSRF protection: messages may only be sent to public addresses.
+//! SSRF protection: requests may only be sent to public addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-/// An address that messages must not be sent to.
+/// An address that requests must not be sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{address} is {kind}")]
 pub(crate) struct ForbiddenAddress {
