@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use webhooks::Registry;
 
 use crate::{
-    LimitConfig, OwnerAccess,
+    ApiMetrics, LimitConfig, OwnerAccess,
     dialect::{Gate, Services},
     json_response::Freshness,
     keys::{KeyIssuer, KeyRing, KeyUses},
@@ -74,6 +74,7 @@ pub struct ApiState {
     pub(crate) access: OwnerAccess,
     pub(crate) admission: Arc<Admission>,
     pub(crate) streams: Streams,
+    metrics: Arc<ApiMetrics>,
     response_cache_bytes: u64,
 }
 
@@ -82,7 +83,9 @@ impl ApiState {
     pub fn new(parts: ApiParts) -> Self {
         let keys = Arc::new(KeyRing::new(Arc::clone(&parts.records)));
         let limits = RateLimits::new(parts.limits).shared_by(parts.shared_quotas);
-        let admission = Admission { keys: Arc::clone(&keys), limits, proxies: parts.proxies };
+        let metrics = Arc::<ApiMetrics>::default();
+        let admission =
+            Admission { keys: Arc::clone(&keys), limits, proxies: parts.proxies, metrics: Arc::clone(&metrics) };
         let verifier = Verifier::new(VerifierParts {
             node: parts.node.clone(),
             chain: Arc::clone(&parts.chain),
@@ -116,6 +119,7 @@ impl ApiState {
             access: parts.access,
             admission: Arc::new(admission),
             streams: Streams::default(),
+            metrics,
             response_cache_bytes: parts.response_cache_bytes,
         }
     }
@@ -137,7 +141,12 @@ impl ApiState {
 
     pub(crate) fn response_cache(&self) -> ResponseCache {
         let version = IndexVersion::source(Arc::clone(&self.chain), Arc::clone(&self.verified), self.sync.clone());
-        ResponseCache::new(self.response_cache_bytes, version)
+        ResponseCache::new(self.response_cache_bytes, version, Arc::clone(&self.metrics))
+    }
+
+    #[must_use]
+    pub fn metrics(&self) -> Arc<ApiMetrics> {
+        Arc::clone(&self.metrics)
     }
 
     pub(crate) fn indexed_block(&self) -> IndexedBlock {

@@ -18,6 +18,7 @@ use store::WebhookLimits;
 use webhooks::{EgressConfig, EncryptionKey, Insecure};
 
 use crate::{
+    admin::{AdminConfig, SocketConfig, TokenSource},
     cli::{self, DatabaseUrl, Role, RunOptions},
     logging::LogFormat,
     memory::MemoryBudget,
@@ -27,6 +28,8 @@ use crate::{
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3000);
 pub(crate) const DEFAULT_COIN: &str = "ETH";
 pub(crate) const DEFAULT_PAGES_PER_MINUTE: u32 = 600;
+/// In the data folder.
+const ADMIN_SOCKET: &str = "admin.sock";
 const DEFAULT_CHAIN_NAME: &str = "Explorer";
 
 /// Where the index and all records are.
@@ -102,6 +105,7 @@ pub(crate) struct ServiceConfig {
     pub(crate) webhook_limits: WebhookLimits,
     /// None: use the key file in the data folder.
     pub(crate) encryption_key: Option<EncryptionKey>,
+    pub(crate) admin: AdminConfig,
 }
 
 #[derive(Debug)]
@@ -179,6 +183,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         Some(url) => Location::Database { url, read_url: options.read_database },
         None => Location::Folder(data.clone()),
     };
+    let admin = admin(options.admin_socket, options.admin_listen, options.admin_token_file, (&location, &data))?;
     let compilers = options.compilers.unwrap_or_else(|| data.join("compilers"));
     let source = compiler_source(options.compiler_source.as_deref())?;
     let mut compilers = CompilerConfig::new(compilers, source);
@@ -227,7 +232,33 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         },
         webhook_limits,
         encryption_key: options.webhook_encryption_key,
+        admin,
     })
+}
+
+/// Several processes with a database may have the same data folder, so none of them has a socket there.
+fn admin(
+    socket: Option<PathBuf>,
+    listen: Option<SocketAddr>,
+    token_file: Option<PathBuf>,
+    (location, data): (&Location, &Path),
+) -> anyhow::Result<AdminConfig> {
+    let socket = match (socket, location) {
+        (Some(path), _) => Some(SocketConfig { path, is_required: true }),
+        (None, Location::Folder(folder)) => Some(SocketConfig { path: folder.join(ADMIN_SOCKET), is_required: false }),
+        (None, Location::Database { .. }) => None,
+    };
+    let token = match (listen, token_file) {
+        (None, Some(_)) => bail!("--admin-token-file is for --admin-listen: give an address"),
+        (Some(address), None) if !address.ip().is_loopback() => bail!(
+            "others can reach {address}: give a token for the admin interface with --admin-token-file, or a loopback address \
+             with --admin-listen"
+        ),
+        (Some(_), None) => TokenSource::Folder(data.to_owned()),
+        (_, Some(file)) => TokenSource::File(file),
+        (None, None) => return Ok(AdminConfig { socket, listen: None }),
+    };
+    Ok(AdminConfig { socket, listen: listen.map(|address| (address, token)) })
 }
 
 fn webhook_limits(options: &RunOptions) -> anyhow::Result<WebhookLimits> {

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use webhooks::{EgressConfig, Insecure};
 
 use crate::{
+    admin::AdminConfig,
     cli::DemoOptions,
     config::{self, Location, LogConfig, Roles, ServiceConfig},
     demo_names,
@@ -68,6 +69,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         egress: EgressConfig { insecure: Insecure::Allowed, ..EgressConfig::default() },
         webhook_limits: store::WebhookLimits::default(),
         encryption_key: None,
+        admin: AdminConfig::default(),
     };
     let service = Service::start(config, cancel.clone()).await?;
     let demo_key = issue_demo_key(&service, &chain, options.key_requests_per_minute).await?;

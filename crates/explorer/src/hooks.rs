@@ -7,7 +7,8 @@ use domain::{SyncStatus, TokenPrefix};
 use store::{ChainReader, Store, WebhookLimits, WebhookRecords};
 use tokio::{sync::watch, task::JoinHandle};
 use webhooks::{
-    Dispatcher, Egress, EgressConfig, EncryptionKey, MAX_PARKED, Matcher, Registry, RegistryError, Vault, Wake,
+    DeliveryMetrics, Dispatcher, Egress, EgressConfig, EncryptionKey, MAX_PARKED, Matcher, Registry, RegistryError,
+    Vault, Wake,
 };
 
 use crate::{sharing::Turn, supervisor::Supervisor};
@@ -23,6 +24,7 @@ pub(crate) struct Hooks {
     egress: Arc<Egress>,
     vault: Vault,
     wake: Wake,
+    metrics: Arc<DeliveryMetrics>,
 }
 
 impl Hooks {
@@ -42,6 +44,7 @@ impl Hooks {
             egress: Arc::new(Egress::new(egress).context("cannot set up connections for webhooks")?),
             vault: Vault::new(&key)?,
             wake: Wake::default(),
+            metrics: Arc::default(),
         };
         match hooks.registry().check_key().await {
             Err(error @ RegistryError::Vault(_)) => Err(anyhow!(error).context(
@@ -50,6 +53,14 @@ impl Hooks {
             )),
             checked => Ok(checked.map(|()| hooks)?),
         }
+    }
+
+    pub(crate) fn records(&self) -> Arc<dyn WebhookRecords> {
+        Arc::clone(&self.records)
+    }
+
+    pub(crate) fn metrics(&self) -> Arc<DeliveryMetrics> {
+        Arc::clone(&self.metrics)
     }
 
     pub(crate) fn wake(&self) -> Wake {
@@ -87,8 +98,8 @@ impl Hooks {
         let max_parked = max_parked();
         let queues = queues.unwrap_or_else(|| Arc::clone(&self.records));
         supervisor.spawn("webhook-dispatcher", move |cancel| {
-            let Hooks { egress, vault, wake, .. } = self.clone();
-            Dispatcher::new(Arc::clone(&queues), egress, vault, wake, max_parked).run(cancel)
+            let Hooks { egress, vault, wake, metrics, .. } = self.clone();
+            Dispatcher::new(Arc::clone(&queues), egress, vault, wake, max_parked).with_metrics(metrics).run(cancel)
         })
     }
 }

@@ -1,6 +1,7 @@
 //! A block explorer for EVM chains in one binary: this crate reads the configuration, wires the parts together and
 //! stops them in order.
 
+mod admin;
 mod background;
 mod check;
 mod cli;
@@ -18,6 +19,7 @@ mod memory;
 mod open_files;
 mod progress;
 mod repair;
+mod requests;
 mod run;
 mod service;
 mod sharing;

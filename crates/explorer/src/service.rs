@@ -14,9 +14,11 @@ use tokio_util::sync::CancellationToken;
 use web::{Names, WebParts};
 
 use crate::{
+    admin::{Admin, Served, Sources},
     background::Background,
     config::{Location, ServiceConfig},
     hooks::Hooks,
+    requests::Requests,
     sharing::{self, Turn},
     site,
     stores::{self, OpenStore, Sender},
@@ -43,6 +45,8 @@ pub(crate) struct Service {
     /// Set if this process shares the sending of webhooks with others.
     sender: Option<Sender>,
     key_uses: Option<KeyUses>,
+    /// Listens until it is dropped.
+    _admin: Admin,
     cancel: CancellationToken,
     /// Runs indexing.
     background: Background,
@@ -96,7 +100,7 @@ impl Service {
         };
 
         let node = if roles.index || roles.serve { Some(NodeClient::new(config.node)?) } else { None };
-        let (mut serving, mut key_uses) = (None, None);
+        let (mut serving, mut key_uses, mut served) = (None, None, None);
         if let (Some(listener), Some(node), Some(hooks)) = (listener, &node, &hooks) {
             let (labels, dexes) = (Arc::new(config.labels), Arc::new(config.dexes));
             let failures = Arc::new(Failures::new(node.clone(), store.failures()));
@@ -145,13 +149,32 @@ impl Service {
             let written = uses.clone();
             supervisor.spawn("key-uses", move |cancel| written.clone().persist_until(cancel));
             key_uses = Some(uses);
+            let requests = Arc::new(Requests::of_site()?);
+            served =
+                Some(Served { requests: Arc::clone(&requests), api: state.metrics(), jobs: services.jobs.clone() });
             let dialects = dialects::dialects(services);
-            let router = site::router(api::router(state, dialects), pages);
+            let router = site::router(api::router(state, dialects), pages, requests);
             let (connections, cancel) = (config.connections, cancel.clone());
             serving = Some(tokio::spawn(async move {
                 api::serve(listener, router, connections, cancel).await.context("the API stopped serving")
             }));
         }
+
+        let sources = Sources {
+            roles,
+            is_shared: shared.is_some(),
+            memory: config.memory,
+            sync: sync.clone(),
+            progress: Arc::clone(&progress),
+            store: Arc::clone(&store),
+            replica: shared.as_ref().and_then(|shared| shared.replica()),
+            node: node.clone(),
+            tasks: supervisor.tasks(),
+            webhooks: hooks.as_ref().map(Hooks::records),
+            deliveries: hooks.as_ref().map(Hooks::metrics).unwrap_or_default(),
+            served,
+        };
+        let admin = Admin::start(config.admin, sources, &cancel).await?;
 
         let background = Background::start()?;
         let following = match node.filter(|_| roles.index) {
@@ -183,6 +206,7 @@ impl Service {
             sending,
             sender,
             key_uses,
+            _admin: admin,
             cancel,
             background,
         })

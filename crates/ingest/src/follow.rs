@@ -359,8 +359,9 @@ impl Follower {
         // Measured from a fetched block, since the head may be forged.
         let down_to = horizon.min(last.number.saturating_sub(self.config.undo_depth));
         let undo = if last.number <= horizon { Undo::Discard } else { Undo::Keep { down_to } };
+        let started = Instant::now();
         self.writer.commit(blocks, undo).await?;
-        self.progress.committed(count, transactions);
+        self.progress.committed(count, transactions, started.elapsed());
         self.rhythm.arrived(count, Instant::now());
         self.status.send_modify(|status| status.settled = status.settled.max(Some(horizon.min(last.number))));
         self.record_tip(last, Some(timestamp));

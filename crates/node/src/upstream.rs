@@ -19,6 +19,7 @@ use tokio::{sync::watch, time::Instant};
 use self::batch_size::BatchSize;
 use crate::{
     Endpoint, NodeConfig, NodeError,
+    call_metrics::CallMetrics,
     decode::{ErrorObject, Quantity, ResponseError, decode},
     jitter::Jitter,
     limiter::{Limiter, Priority, Slot},
@@ -48,6 +49,7 @@ pub(crate) struct Upstream {
     capabilities: Capabilities,
     next_id: AtomicU64,
     counters: Arc<Counters>,
+    calls: CallMetrics,
     jitter: Arc<Jitter>,
     verifier: Arc<Verifier>,
 }
@@ -129,6 +131,7 @@ impl Upstream {
             },
             next_id: AtomicU64::new(1),
             counters,
+            calls: CallMetrics::default(),
             jitter,
             verifier: Arc::new(verifier),
         }
@@ -144,6 +147,10 @@ impl Upstream {
 
     pub(crate) fn capabilities(&self) -> &Capabilities {
         &self.capabilities
+    }
+
+    pub(crate) fn calls(&self) -> &CallMetrics {
+        &self.calls
     }
 
     pub(crate) fn concurrency_limit(&self) -> usize {
@@ -169,9 +176,14 @@ impl Upstream {
     where
         T: DeserializeOwned + Send + 'static,
     {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let (response, sent) = self.send(id, call, call.request(id)).await?;
-        self.read(call, response, sent).await
+        let outcome = async {
+            let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+            let (response, sent) = self.send(id, call, call.request(id)).await?;
+            self.read(call, response, sent).await
+        }
+        .await;
+        self.calls.ended(call.method, &outcome);
+        outcome
     }
 
     /// One slow call outside the concurrency limit; the caller bounds how many are in flight. None if the result is null.
@@ -184,6 +196,20 @@ impl Upstream {
 
     /// The same, with a maximum response size and a timeout.
     pub(crate) async fn call_unlimited_within<T>(
+        &self,
+        call: &Call,
+        max_bytes: usize,
+        timeout: Duration,
+    ) -> Result<Option<T>, NodeError>
+    where
+        T: DeserializeOwned + Send + 'static,
+    {
+        let outcome = self.send_unlimited_within(call, max_bytes, timeout).await;
+        self.calls.ended(call.method, &outcome);
+        outcome
+    }
+
+    async fn send_unlimited_within<T>(
         &self,
         call: &Call,
         max_bytes: usize,
@@ -208,6 +234,7 @@ impl Upstream {
             Ok(outcome) => outcome.map_err(|error| self.transport_error(call.method, error, sent))?,
             Err(_) => return Err(self.timed_out(call.method, timeout)),
         };
+        self.calls.answered(call.method, sent.elapsed());
         self.read(call, response, sent).await
     }
 
@@ -254,6 +281,7 @@ impl Upstream {
             Ok(Ok(response)) => {
                 self.silence.record_response();
                 self.counters.record_response();
+                self.calls.answered(call.method, sent.elapsed());
                 slot.answered();
                 Ok((response, sent))
             }

@@ -242,6 +242,19 @@ impl WebhookRecords for EmbeddedWebhookRecords {
         .await
     }
 
+    async fn find_oldest_untried(&self) -> Result<Option<UnixMillis>, StoreError> {
+        self.with_queues(|view, queues| {
+            let mut oldest = None;
+            for webhook in read::list_active(view)? {
+                let Some(number) = queues.find_untried(view, webhook.id)? else { continue };
+                let queued_at = read::find_row(view, webhook.id, number)?.map(|row| row.delivery.created_at);
+                oldest = oldest.into_iter().chain(queued_at).min();
+            }
+            Ok(oldest)
+        })
+        .await
+    }
+
     async fn find_due(&self, webhook: WebhookId) -> Result<Option<UnixMillis>, StoreError> {
         self.with_queues(move |view, queues| match read::find_webhook(view, webhook)? {
             Some(found) if found.active => queues.find_due(view, webhook, 0),

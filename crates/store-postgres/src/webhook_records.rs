@@ -368,6 +368,14 @@ impl WebhookRecords for PostgresWebhookRecords {
         Ok(heads)
     }
 
+    async fn find_oldest_untried(&self) -> Result<Option<UnixMillis>, StoreError> {
+        let sql = "select min(created_at) from (
+            select (select d.created_at from delivery d where d.webhook = l.webhook and d.status = 0 order by d.number limit 1)
+            from delivery_log l join webhook w on w.id = l.webhook where w.is_active and l.pending > 0
+        ) queue (created_at)";
+        get(&self.connection().await?, sql, &[]).await?.option_u64(0)
+    }
+
     fn may_send(&self, webhook: WebhookId) -> bool {
         self.sender.as_ref().is_none_or(|sender| sender.shares.may_send(webhook, Instant::now()))
     }

@@ -133,6 +133,9 @@ pub trait WebhookRecords: Send + Sync {
     /// Every active webhook with messages to send, and when the first is due.
     async fn list_queues(&self) -> Result<Vec<QueueHead>, StoreError>;
 
+    /// When the oldest message was queued that has not been tried once, over all active webhooks; None if all have been.
+    async fn find_oldest_untried(&self) -> Result<Option<UnixMillis>, StoreError>;
+
     /// Whether this process may send the messages of a webhook now. If several processes share the queues, each webhook is
     /// sent by one of them, which may change.
     fn may_send(&self, _webhook: WebhookId) -> bool {

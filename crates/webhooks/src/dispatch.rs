@@ -4,6 +4,7 @@
 //! decides who sends next and [`slots`] how many; both are pure, without clock or sockets.
 
 mod endpoint;
+mod metrics;
 mod schedule;
 mod send;
 mod slots;
@@ -19,13 +20,13 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub use self::slots::MAX_PARKED;
 use self::{
     endpoint::Endpoint,
     schedule::Schedule,
     send::Sent,
     slots::{SlotId, Slots},
 };
+pub use self::{metrics::DeliveryMetrics, slots::MAX_PARKED};
 use crate::{
     Egress, Vault, Wake,
     breaker::Trust,
@@ -59,6 +60,7 @@ pub struct Dispatcher {
     idle_connections: usize,
     scanned_at: Option<Instant>,
     leases_released: bool,
+    metrics: Arc<DeliveryMetrics>,
     /// For the jitter between attempts.
     rng: StdRng,
 }
@@ -102,8 +104,15 @@ impl Dispatcher {
             idle_connections: 0,
             scanned_at: None,
             leases_released: false,
+            metrics: Arc::default(),
             rng: StdRng::from_rng(&mut rand::rng()),
         }
+    }
+
+    /// Counts attempts together with the dispatchers that ran before this one.
+    #[must_use]
+    pub fn with_metrics(self, metrics: Arc<DeliveryMetrics>) -> Self {
+        Self { metrics, ..self }
     }
 
     /// Makes the jitter deterministic, for simulations.
@@ -355,6 +364,7 @@ impl Dispatcher {
                 }
             }
             pauses.extend(sent.pause.map(|pause| (sent.report.webhook, pause)));
+            self.metrics.record(&sent.report);
             reports.push(sent.report);
         }
         let states = self.record_attempts(reports).await?;

@@ -23,7 +23,7 @@ mod sign;
 mod wake;
 
 pub use clock::correct_clock;
-pub use dispatch::{Dispatcher, MAX_PARKED};
+pub use dispatch::{DeliveryMetrics, Dispatcher, MAX_PARKED};
 pub use egress::{Connecting, Egress, EgressConfig, EgressError, Insecure, Network, Stream, UrlFault};
 pub use follow::Matcher;
 pub use housekeeping::run_housekeeping;

@@ -241,6 +241,9 @@ impl WebhookRecords for GatedRecords {
     async fn list_queues(&self) -> Result<Vec<QueueHead>, StoreError> {
         self.0.list_queues().await
     }
+    async fn find_oldest_untried(&self) -> Result<Option<UnixMillis>, StoreError> {
+        self.0.find_oldest_untried().await
+    }
     async fn find_due(&self, webhook: WebhookId) -> Result<Option<UnixMillis>, StoreError> {
         self.0.find_due(webhook).await
     }

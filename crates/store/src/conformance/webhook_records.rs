@@ -30,6 +30,7 @@ pub async fn run_webhook_records(records: Arc<dyn WebhookRecords>) {
     matches_and_cursor_move_together(records).await;
     messages_are_claimed_in_order_and_leased(records).await;
     attempts_are_recorded(records).await;
+    the_oldest_untried_message_is_found(records).await;
     a_wrong_clock_does_not_delay_messages_for_long(records).await;
     a_deleted_or_paused_webhook_sends_nothing(records).await;
     a_message_can_be_requeued(records).await;
@@ -294,6 +295,24 @@ async fn attempts_are_recorded(records: &dyn WebhookRecords) {
     assert_eq!(logged[1].attempts.len(), 2);
     let newest = records.list_deliveries(hook.id, PageRequest::newest(2)).await.expect("list");
     assert_eq!((newest.total, newest.items[0].number, newest.items[1].number), (4, 4, 3));
+}
+
+async fn the_oldest_untried_message_is_found(records: &dyn WebhookRecords) {
+    let (hook, before) = (added(records).await, records.find_oldest_untried().await.expect("oldest"));
+    for (number, at) in [(1, 7), (2, 9), (3, NOW + MINUTE)] {
+        records.enqueue(message(hook.id, number, None), at).await.expect("enqueue");
+    }
+    let oldest = async || records.find_oldest_untried().await.expect("oldest");
+    assert_eq!(oldest().await, Some(7));
+    let claimed = claim(records, hook.id, 2, NOW).await;
+    assert_eq!(oldest().await, Some(7), "a message in flight has not been tried");
+    let failed = report(&claimed[0], NOW, 500, NextStep::RetryAt(NOW + MINUTE));
+    let delivered = report(&claimed[1], NOW, 200, NextStep::Done);
+    records.record_attempts(vec![failed, delivered]).await.expect("record");
+    assert_eq!(oldest().await, before.or(Some(NOW + MINUTE)).min(Some(NOW + MINUTE)));
+    let pause = WebhookChange { active: Some(false), ..WebhookChange::default() };
+    records.change_webhook(hook.id, pause).await.expect("pause");
+    assert_eq!(oldest().await, before, "a paused webhook sends nothing");
 }
 
 async fn a_wrong_clock_does_not_delay_messages_for_long(records: &dyn WebhookRecords) {
