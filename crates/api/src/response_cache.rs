@@ -14,6 +14,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use domain::{BlockRef, SyncStatus};
+use enrichment::OperatorNames;
 use quick_cache::{Weighter, sync::Cache};
 pub(crate) use request::{CacheKey, CachedRequest};
 use store::{ChainReader, StateVersion, VerifiedContracts};
@@ -35,6 +36,8 @@ pub(crate) struct Cacheable;
 pub(crate) struct IndexVersion {
     chain: StateVersion,
     verified: StateVersion,
+    /// Of the operator's names.
+    names: u64,
     /// Determines `Cache-Control`. It is published a moment after the store's own tip changes.
     tip: Option<BlockRef>,
 }
@@ -55,11 +58,12 @@ impl IndexVersion {
     pub(crate) fn source(
         chain: Arc<dyn ChainReader>,
         verified: Arc<dyn VerifiedContracts>,
+        names: Arc<OperatorNames>,
         sync: watch::Receiver<SyncStatus>,
     ) -> CurrentVersion {
         Box::new(move || {
             let (chain, verified) = (chain.state()?, verified.state()?);
-            Some(Self { chain, verified, tip: sync.borrow().tip })
+            Some(Self { chain, verified, names: names.version(), tip: sync.borrow().tip })
         })
     }
 }

@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc};
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
 use domain::{BlockNumber, ReplicaStatus, SyncStatus, TaskStatus, TokenPrefix};
-use enrichment::{Accounts, Allowances, Dexes, Failures, Labels};
+use enrichment::{Accounts, Allowances, Failures, OperatorNames};
 use node::NodeClient;
 use store::{ChainReader, SharedJobs, SharedQuotas, UserRecords, VerifiedContracts};
 use tokio::sync::watch;
@@ -36,9 +36,9 @@ pub struct ApiParts {
     pub replica: Option<watch::Receiver<ReplicaStatus>>,
     /// Status of the background tasks, for `/health`.
     pub tasks: watch::Receiver<Vec<TaskStatus>>,
-    pub labels: Arc<Labels>,
+    /// Of addresses and exchanges.
+    pub names: Arc<OperatorNames>,
     pub token_prefix: TokenPrefix,
-    pub dexes: Arc<Dexes>,
     pub access: OwnerAccess,
     pub limits: LimitConfig,
     /// Set if other processes serve from the same store, too.
@@ -60,9 +60,8 @@ pub struct ApiState {
     pub(crate) replica: Option<watch::Receiver<ReplicaStatus>>,
     pub(crate) tasks: watch::Receiver<Vec<TaskStatus>>,
     pub(crate) node: NodeClient,
-    pub(crate) labels: Arc<Labels>,
+    pub(crate) names: Arc<OperatorNames>,
     pub(crate) token_prefix: TokenPrefix,
-    pub(crate) dexes: Arc<Dexes>,
     pub(crate) records: Arc<dyn UserRecords>,
     pub(crate) verified: Arc<dyn VerifiedContracts>,
     pub(crate) jobs: VerificationJobs,
@@ -109,9 +108,8 @@ impl ApiState {
             replica: parts.replica,
             tasks: parts.tasks,
             node: parts.node.clone(),
-            labels: parts.labels,
+            names: parts.names,
             token_prefix: parts.token_prefix,
-            dexes: parts.dexes,
             issuer: KeyIssuer::new(Arc::clone(&parts.records), parts.node),
             records: parts.records,
             webhooks: parts.webhooks,
@@ -140,7 +138,12 @@ impl ApiState {
     }
 
     pub(crate) fn response_cache(&self) -> ResponseCache {
-        let version = IndexVersion::source(Arc::clone(&self.chain), Arc::clone(&self.verified), self.sync.clone());
+        let version = IndexVersion::source(
+            Arc::clone(&self.chain),
+            Arc::clone(&self.verified),
+            Arc::clone(&self.names),
+            self.sync.clone(),
+        );
         ResponseCache::new(self.response_cache_bytes, version, Arc::clone(&self.metrics))
     }
 

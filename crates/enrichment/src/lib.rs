@@ -6,9 +6,11 @@ mod allowances;
 mod dexes;
 mod failures;
 mod labels;
+mod operator_names;
 
 pub use accounts::{AccountError, AccountSource, AccountUnavailable, Accounts, SourcedAccount};
 pub use allowances::{Allowances, AllowancesUnavailable, CheckedAllowances};
 pub use dexes::{DexEntry, Dexes, DexesError};
 pub use failures::{FailureUnavailable, Failures};
 pub use labels::{LabelError, Labels, LabelsError};
+pub use operator_names::OperatorNames;

@@ -1,5 +1,7 @@
 //! The admin interface: HTTP for the operator, on a unix socket and, if configured, on a port that requires a token.
 
+mod client;
+mod commands;
 mod metrics;
 mod socket;
 mod token;
@@ -23,9 +25,13 @@ use tokio_util::sync::CancellationToken;
 
 use self::socket::AdminSocket;
 pub(crate) use self::{
+    client::AdminClient,
+    commands::{COMPACT, KEYS, LOG, LogChange, Operated, RELOAD, WEBHOOKS},
     metrics::{Served, Sources},
     token::{AdminToken, TokenSource},
 };
+
+pub(crate) const METRICS: &str = "/metrics";
 
 /// Few: it is for the operator and for one or two programs that collect metrics.
 const MAX_CONNECTIONS: usize = 64;
@@ -54,9 +60,10 @@ impl Admin {
     pub(crate) async fn start(
         config: AdminConfig,
         sources: Sources,
+        operated: Operated,
         cancel: &CancellationToken,
     ) -> anyhow::Result<Self> {
-        let router = router(Arc::new(sources));
+        let router = router(Arc::new(sources)).merge(commands::router(Arc::new(operated)));
         let socket = match config.socket {
             Some(socket) => open_socket(&socket)?,
             None => None,
@@ -100,7 +107,7 @@ fn open_socket(config: &SocketConfig) -> anyhow::Result<Option<(AdminSocket, tok
 
 fn router(sources: Arc<Sources>) -> Router {
     Router::new()
-        .route("/metrics", get(get_metrics))
+        .route(METRICS, get(get_metrics))
         .fallback(async || (StatusCode::NOT_FOUND, "no such path\n"))
         .with_state(sources)
 }

@@ -11,17 +11,18 @@ use anyhow::{Context, bail};
 use api::{CompilerConfig, CompilerSource, ConnectionLimits, LimitConfig, OwnerAccess, VerifierConfig};
 use clients::TrustedProxies;
 use domain::{BlockNumber, TokenPrefix};
-use enrichment::{Dexes, Labels};
+use enrichment::{DexEntry, Dexes, Labels};
 use ingest::Traces;
 use node::NodeConfig;
 use store::WebhookLimits;
 use webhooks::{EgressConfig, EncryptionKey, Insecure};
 
 use crate::{
-    admin::{AdminConfig, SocketConfig, TokenSource},
-    cli::{self, DatabaseUrl, Role, RunOptions},
+    admin::{AdminClient, AdminConfig, SocketConfig, TokenSource},
+    cli::{self, DatabaseUrl, Role, RunOptions, TargetOptions},
     logging::LogFormat,
     memory::MemoryBudget,
+    names::NameFiles,
     open_files,
 };
 
@@ -89,6 +90,8 @@ pub(crate) struct ServiceConfig {
     pub(crate) labels: Labels,
     pub(crate) token_prefix: TokenPrefix,
     pub(crate) dexes: Dexes,
+    /// Read again on request.
+    pub(crate) name_files: NameFiles,
     /// Name of the chain on the pages.
     pub(crate) chain_name: String,
     /// The symbol of the native coin.
@@ -121,17 +124,20 @@ pub(crate) fn with_file(options: RunOptions) -> anyhow::Result<RunOptions> {
         None => dirs::config_dir().map(|folder| folder.join("explorer/config.toml")).filter(|path| path.is_file()),
     };
     match file {
-        Some(path) => Ok(options.or(read_file(&path)?)),
+        Some(path) => {
+            let read = read_file(&path)?;
+            Ok(RunOptions { config: Some(path), ..options.or(read) })
+        }
         None => Ok(options),
     }
 }
 
-fn read_file(path: &Path) -> anyhow::Result<RunOptions> {
+pub(crate) fn read_file(path: &Path) -> anyhow::Result<RunOptions> {
     let text = read_text(path)?;
     toml::from_str(&text).with_context(|| format!("invalid configuration file {}", path.display()))
 }
 
-fn read_text(path: &Path) -> anyhow::Result<String> {
+pub(crate) fn read_text(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
@@ -171,13 +177,8 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
     let memory = MemoryBudget::new(options.memory, options.response_cache)?;
     node.max_response_bytes = memory.node_response();
     let webhook_limits = webhook_limits(&options)?;
-    let labels = match &options.labels {
-        Some(path) => {
-            Labels::parse(&read_text(path)?).with_context(|| format!("invalid labels file {}", path.display()))?
-        }
-        None => Labels::default(),
-    };
-    let dexes = Dexes::with(&options.dex).context("invalid [[dex]] entries in the configuration file")?;
+    let name_files = NameFiles { labels: options.labels, config: options.config };
+    let (labels, dexes) = (name_files.read_labels()?, dexes(&options.dex)?);
     let data = data_folder(options.data)?;
     let location = match options.database {
         Some(url) => Location::Database { url, read_url: options.read_database },
@@ -209,6 +210,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         labels,
         token_prefix: options.token_prefix.unwrap_or_default(),
         dexes,
+        name_files,
         chain_name: options.chain_name.unwrap_or_else(|| DEFAULT_CHAIN_NAME.to_owned()),
         coin: options.coin.unwrap_or_else(|| DEFAULT_COIN.to_owned()),
         memory,
@@ -287,6 +289,39 @@ fn compiler_source(given: Option<&str>) -> anyhow::Result<CompilerSource> {
         Some(other) => {
             bail!("invalid --compiler-source {other}: must be npm, offline, an existing folder, or an http(s) URL")
         }
+    }
+}
+
+pub(crate) fn dexes(entries: &[DexEntry]) -> anyhow::Result<Dexes> {
+    Dexes::with(entries).context("invalid [[dex]] entries in the configuration file")
+}
+
+/// What a command of the operator acts on.
+pub(crate) enum Target {
+    /// A service, through its socket.
+    Running(AdminClient),
+    /// The store itself.
+    Stored(Location),
+}
+
+/// A database can be changed beside the services that use it. A folder can be open once, so its service is asked, if it runs.
+pub(crate) async fn target(options: TargetOptions) -> anyhow::Result<Target> {
+    let TargetOptions { data, database, admin_socket } = options;
+    let location = location(data, database)?;
+    if let Location::Folder(folder) = &location {
+        let socket = admin_socket.unwrap_or_else(|| folder.join(ADMIN_SOCKET));
+        if let Some(client) = AdminClient::find(&socket).await? {
+            return Ok(Target::Running(client));
+        }
+    }
+    Ok(Target::Stored(location))
+}
+
+/// The socket of a running service.
+pub(crate) fn admin_socket(given: Option<PathBuf>, data: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    match given {
+        Some(path) => Ok(path),
+        None => Ok(data_folder(data)?.join(ADMIN_SOCKET)),
     }
 }
 

@@ -9,7 +9,7 @@ use store::{
 };
 
 use crate::{
-    blocking::ReadSlots,
+    blocking::{ReadSlots, run_blocking},
     engine::{self, Engine, EngineOptions, Repair},
     meta::{self, Binding, SCHEMA},
     private_files,
@@ -248,6 +248,15 @@ impl Store for EmbeddedStore {
     fn record_transfer(&self) -> Arc<dyn RecordTransfer> {
         let (verified, webhooks) = (Self::verified_contracts(self), Self::webhook_records(self));
         Arc::new(EmbeddedTransfer::new(self.engine.clone(), verified, webhooks))
+    }
+
+    async fn compact(&self) -> Result<Option<u64>, StoreError> {
+        let engine = self.engine.clone();
+        run_blocking(move || {
+            engine.compact()?;
+            Ok(Some(engine.table_bytes()))
+        })
+        .await
     }
 
     fn read_times(&self) -> &Histogram {

@@ -50,6 +50,10 @@ pub trait Store: Send + Sync {
     /// For copying records to another store, or from one.
     fn record_transfer(&self) -> Arc<dyn RecordTransfer>;
 
+    /// Rewrites the index so that it takes as little space as possible, and returns its size in bytes; reads and writes
+    /// continue. None if the store does so by itself.
+    async fn compact(&self) -> Result<Option<u64>, StoreError>;
+
     /// How long queries of the readers took since the store was opened.
     fn read_times(&self) -> &Histogram;
 

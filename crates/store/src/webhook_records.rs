@@ -77,6 +77,13 @@ pub trait WebhookRecords: Send + Sync {
     /// Deletes a webhook and its queue; false if it is unknown.
     async fn delete_webhook(&self, id: WebhookId) -> Result<bool, StoreError>;
 
+    /// The newest webhooks of all owners, newest first, for the operator.
+    async fn list_newest_webhooks(&self, limit: u32) -> Result<Vec<Webhook>, StoreError>;
+
+    /// Drops the pending messages of a webhook, also those in flight, and counts them as dropped. Returns how many; None if
+    /// the webhook is unknown.
+    async fn drop_pending(&self, id: WebhookId) -> Result<Option<u64>, StoreError>;
+
     /// The active watchers. The version of the list changes whenever one of them does.
     async fn watch_list(&self) -> Result<WatchList, StoreError>;
 

@@ -192,6 +192,12 @@ impl WebhookRecords for GatedRecords {
     async fn delete_webhook(&self, id: WebhookId) -> Result<bool, StoreError> {
         self.1.pass("delete webhook", Survives::PowerLoss, self.0.delete_webhook(id)).await
     }
+    async fn list_newest_webhooks(&self, limit: u32) -> Result<Vec<Webhook>, StoreError> {
+        self.0.list_newest_webhooks(limit).await
+    }
+    async fn drop_pending(&self, id: WebhookId) -> Result<Option<u64>, StoreError> {
+        self.1.pass("drop pending", Survives::PowerLoss, self.0.drop_pending(id)).await
+    }
     async fn watch_list(&self) -> Result<WatchList, StoreError> {
         self.0.watch_list().await
     }
