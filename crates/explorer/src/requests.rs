@@ -125,13 +125,13 @@ mod tests {
         write(&mut text, Some(&requests));
         let text = text.into_string();
         for line in [
-            r#"explorer_http_requests_total{route="/api/v1/blocks/{id}",status="200"} 2"#,
-            r#"explorer_http_requests_total{route="/api/v1/blocks/{id}",status="404"} 1"#,
+            r#"explorer_http_requests_total{route="/api/v1/blocks/{numberOrHash}",status="200"} 2"#,
+            r#"explorer_http_requests_total{route="/api/v1/blocks/{numberOrHash}",status="404"} 1"#,
             r#"explorer_http_requests_total{route="/block/{id}",status="200"} 1"#,
             r#"explorer_http_requests_total{route="/",status="200"} 1"#,
             r#"explorer_http_requests_total{route="/sourcify/v2/contract/all-chains/{address}",status="other"} 1"#,
             r#"explorer_http_requests_total{route="unmatched",status="404"} 2"#,
-            r#"explorer_http_request_duration_seconds_count{route="/api/v1/blocks/{id}"} 3"#,
+            r#"explorer_http_request_duration_seconds_count{route="/api/v1/blocks/{numberOrHash}"} 3"#,
         ] {
             assert!(text.lines().any(|written| written == line), "{line}\n{text}");
         }

@@ -55,6 +55,8 @@ pub struct Follower {
     rhythm: Rhythm,
     /// Whether the node traces, if that is required.
     is_tracing_proven: bool,
+    /// Whether it was logged that the index is at the node's head.
+    is_caught_up: bool,
     /// Whether another process had the writer at the last attempt.
     is_standby: bool,
 }
@@ -102,6 +104,7 @@ impl Follower {
             finality,
             lower_head,
             rhythm: Rhythm::default(),
+            is_caught_up: false,
             is_standby: false,
         }
     }
@@ -264,7 +267,7 @@ impl Follower {
         let is_on_our_branch = self.writer.find_block_hash(head.number).await? == Some(head.hash);
         if is_on_our_branch && head.number == tip.number {
             self.lower_head.reset();
-            self.record_caught_up();
+            self.record_caught_up(tip);
             return Ok(Outcome::CaughtUp);
         }
         let survey = self.node.survey_heads().await;
@@ -422,6 +425,7 @@ impl Follower {
         let behind = tip.map_or(head.number + 1, |tip| head.number.saturating_sub(tip.number));
         if behind > NEAR_HEAD {
             self.rhythm.forget();
+            self.is_caught_up = false;
         }
         self.status.send_modify(|status| {
             status.node_head = Some(head.number);
@@ -442,14 +446,15 @@ impl Follower {
         });
     }
 
-    fn record_caught_up(&self) {
-        let arrived = self.status.send_if_modified(|status| {
+    /// Logged once, and again after the index was far behind.
+    fn record_caught_up(&mut self, tip: BlockRef) {
+        self.status.send_if_modified(|status| {
             let changed = status.phase != SyncPhase::Following;
             status.phase = SyncPhase::Following;
             changed
         });
-        if arrived {
-            info!("the index has caught up with the node");
+        if !std::mem::replace(&mut self.is_caught_up, true) {
+            info!(block = tip.number, "the index has caught up with the node");
         }
     }
 }

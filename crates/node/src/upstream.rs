@@ -234,7 +234,7 @@ impl Upstream {
             Ok(outcome) => outcome.map_err(|error| self.transport_error(call.method, error, sent))?,
             Err(_) => return Err(self.timed_out(call.method, timeout)),
         };
-        self.calls.answered(call.method, sent.elapsed());
+        self.answered(call.method, sent);
         self.read(call, response, sent).await
     }
 
@@ -281,7 +281,7 @@ impl Upstream {
             Ok(Ok(response)) => {
                 self.silence.record_response();
                 self.counters.record_response();
-                self.calls.answered(call.method, sent.elapsed());
+                self.answered(call.method, sent);
                 slot.answered();
                 Ok((response, sent))
             }
@@ -305,6 +305,13 @@ impl Upstream {
                 Err(self.timed_out(call.method, timeout))
             }
         }
+    }
+
+    fn answered(&self, method: &'static str, sent: Instant) {
+        let elapsed = sent.elapsed();
+        self.calls.answered(method, elapsed);
+        // With the id of the request that needed the call, if it was one.
+        tracing::debug!(endpoint = %self.name, method, ?elapsed, "the node answered");
     }
 
     async fn slot(&self, call: &Call) -> Slot<'_> {

@@ -146,6 +146,7 @@ impl Scope {
 
 fn limited_caller(identity: &Identity) -> LimitedCaller {
     match identity {
+        Identity::Known(Caller(Some(key))) if key.requests_per_minute == 0 => LimitedCaller::Unlimited,
         Identity::Known(Caller(Some(key))) => {
             LimitedCaller::WithKey { id: key.id, requests_per_minute: key.requests_per_minute }
         }

@@ -102,10 +102,10 @@ async fn counters_grow_by_what_was_requested() {
     refused_page.await;
     let after = metrics(&explorer).await;
     let grown = |sample: &str| after.since(&before, sample);
-    assert_eq!(grown(&requests("/api/v1/blocks/{id}", 200)), 6.0);
-    assert_eq!(grown(&requests("/api/v1/blocks/{id}", 404)), 1.0);
-    assert_eq!(grown(&requests("/api/v1/blocks/{id}", 400)), 1.0);
-    assert_eq!(grown(r#"explorer_http_request_duration_seconds_count{route="/api/v1/blocks/{id}"}"#), 8.0);
+    assert_eq!(grown(&requests("/api/v1/blocks/{numberOrHash}", 200)), 6.0);
+    assert_eq!(grown(&requests("/api/v1/blocks/{numberOrHash}", 404)), 1.0);
+    assert_eq!(grown(&requests("/api/v1/blocks/{numberOrHash}", 400)), 1.0);
+    assert_eq!(grown(r#"explorer_http_request_duration_seconds_count{route="/api/v1/blocks/{numberOrHash}"}"#), 8.0);
     assert_eq!(grown(&requests("unmatched", 404)), 1.0);
     assert_eq!(grown(&requests("/health", 200)), 1.0);
     assert_eq!(grown(&requests("/block/{id}", 429)), 1.0);

@@ -24,6 +24,7 @@ mod hardhat_and_ganache;
 mod internal;
 mod keys;
 mod limits;
+mod log_lines;
 mod logs;
 mod nfts;
 mod node_outages;

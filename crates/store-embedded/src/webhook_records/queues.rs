@@ -192,6 +192,9 @@ impl Queues {
         view: &View,
         webhook: WebhookId,
     ) -> Result<Option<DeliveryNumber>, StoreError> {
+        if read::delivery_log(view, webhook)?.pending == 0 {
+            return Ok(None);
+        }
         Ok(self.fresh(view, webhook)?.next().transpose()?.map(|queued| queued.number))
     }
 
