@@ -42,7 +42,12 @@ impl Default for LimitConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LimitedCaller {
     Anonymous,
-    WithKey { id: ApiKeyId, requests_per_minute: u32 },
+    WithKey {
+        id: ApiKeyId,
+        requests_per_minute: u32,
+    },
+    /// With a key that has no limit.
+    Unlimited,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +106,7 @@ impl RateLimits {
 
     /// Allows a request and counts it, or rejects it and does not.
     pub(crate) async fn try_acquire(&self, client: Client, caller: LimitedCaller) -> LimitDecision {
-        if let Some(shared) = &self.shared {
+        if let Some(shared) = self.shared.as_ref().filter(|_| caller != LimitedCaller::Unlimited) {
             match shared.try_acquire(&self.counted(client, caller)).await {
                 Ok(decision) => return decision,
                 Err(error) => tracing::warn!(%error, "requests are counted by this process alone"),
@@ -125,6 +130,7 @@ impl RateLimits {
     /// What a request is counted by, with the limits.
     fn counted(&self, client: Client, caller: LimitedCaller) -> Vec<(Counted, u32)> {
         match caller {
+            LimitedCaller::Unlimited => Vec::new(),
             LimitedCaller::Anonymous => {
                 self.config.anonymous.map(|limit| (Counted::Anonymous(client), limit.get())).into_iter().collect()
             }
@@ -143,6 +149,7 @@ impl RateLimits {
 
     fn try_acquire_at(&self, client: Client, caller: LimitedCaller, now: Moment) -> LimitDecision {
         match caller {
+            LimitedCaller::Unlimited => LimitDecision::new([None, None]),
             LimitedCaller::Anonymous => {
                 let Some(limit) = self.config.anonymous else { return LimitDecision::new([None, None]) };
                 self.anonymous.with(client, now, |log| acquire_both(("anonymous", limit.get(), log), None, now))

@@ -14,12 +14,13 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use domain::{BlockRef, SyncStatus};
+use enrichment::OperatorNames;
 use quick_cache::{Weighter, sync::Cache};
 pub(crate) use request::{CacheKey, CachedRequest};
 use store::{ChainReader, StateVersion, VerifiedContracts};
 use tokio::sync::watch;
 
-use crate::{error::ApiError, layers::MinBlock};
+use crate::{ApiMetrics, error::ApiError, layers::MinBlock};
 
 /// Estimated size of an entry without its body and key: the headers and the slot in the cache.
 const OVERHEAD_BYTES: u64 = 1024;
@@ -35,6 +36,8 @@ pub(crate) struct Cacheable;
 pub(crate) struct IndexVersion {
     chain: StateVersion,
     verified: StateVersion,
+    /// Of the operator's names.
+    names: u64,
     /// Determines `Cache-Control`. It is published a moment after the store's own tip changes.
     tip: Option<BlockRef>,
 }
@@ -45,6 +48,7 @@ pub(crate) struct ResponseCache(Option<Enabled>);
 struct Enabled {
     responses: Cache<CacheKey, Arc<CachedResponse>, SizeInBytes>,
     current_version: CurrentVersion,
+    metrics: Arc<ApiMetrics>,
 }
 
 /// Returns the version of the index, or None while the index is being changed.
@@ -54,11 +58,12 @@ impl IndexVersion {
     pub(crate) fn source(
         chain: Arc<dyn ChainReader>,
         verified: Arc<dyn VerifiedContracts>,
+        names: Arc<OperatorNames>,
         sync: watch::Receiver<SyncStatus>,
     ) -> CurrentVersion {
         Box::new(move || {
             let (chain, verified) = (chain.state()?, verified.state()?);
-            Some(Self { chain, verified, tip: sync.borrow().tip })
+            Some(Self { chain, verified, names: names.version(), tip: sync.borrow().tip })
         })
     }
 }
@@ -88,10 +93,10 @@ impl Weighter<CacheKey, Arc<CachedResponse>> for SizeInBytes {
 
 impl ResponseCache {
     /// Creates a cache of at most `bytes` bytes, keys included. 0 disables it.
-    pub(crate) fn new(bytes: u64, current_version: CurrentVersion) -> Self {
+    pub(crate) fn new(bytes: u64, current_version: CurrentVersion, metrics: Arc<ApiMetrics>) -> Self {
         let entries = usize::try_from(bytes / TYPICAL_BYTES).unwrap_or(usize::MAX);
         let responses = || Cache::with_weighter(entries.max(1), bytes, SizeInBytes);
-        Self((bytes > 0).then(|| Enabled { responses: responses(), current_version }))
+        Self((bytes > 0).then(|| Enabled { responses: responses(), current_version, metrics }))
     }
 
     /// Responds from the cache, or renders the response and caches it if it is cacheable.
@@ -101,7 +106,8 @@ impl ResponseCache {
         min_block: MinBlock,
         render: impl AsyncFnOnce(CachedRequest) -> Response,
     ) -> Response {
-        let Some(Enabled { responses, current_version }) = &self.0 else { return render(request).await };
+        let Some(Enabled { responses, current_version, metrics }) = &self.0 else { return render(request).await };
+        let metrics = &metrics.response_cache;
         let (request, key) = match request.cache_key().await {
             Ok(read) => read,
             Err(error) => return error.into_response(),
@@ -110,12 +116,14 @@ impl ResponseCache {
         let (Some(key), Some(version)) = (key, current_version()) else { return render(request).await };
         if let Some(hit) = responses.get(&key).filter(|hit| hit.version == version && min_block.is_met_by(&hit.headers))
         {
+            metrics.hits.increment();
             return hit.to_response();
         }
         let mut response = render(request).await;
         if response.status() != StatusCode::OK || response.extensions_mut().remove::<Cacheable>().is_none() {
             return response;
         }
+        metrics.misses.increment();
         let (parts, body) = response.into_parts();
         let body = match to_bytes(body, usize::MAX).await {
             Ok(body) => body,

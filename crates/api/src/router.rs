@@ -4,6 +4,13 @@ use axum::{Extension, Router};
 
 use crate::{ApiState, dialect::Dialect, document, layers, routes};
 
+/// The patterns of all routes of the API, without its dialects.
+#[must_use]
+pub fn list_routes() -> Vec<String> {
+    let (_, document) = routes::router().split_for_parts();
+    document.paths.paths.into_keys().chain(routes::DOCS.map(str::to_owned)).collect()
+}
+
 /// All routes of the API and of its dialects, wrapped in its layers.
 pub fn router(state: ApiState, dialects: Vec<Dialect>) -> Router {
     let (routes, mut document) = routes::router().split_for_parts();

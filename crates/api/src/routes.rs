@@ -22,7 +22,7 @@ mod webhooks;
 
 use std::sync::Arc;
 
-pub(crate) use docs::router as docs_router;
+pub(crate) use docs::{ROUTES as DOCS, router as docs_router};
 pub(crate) use openapi::OpenApiDocument;
 use utoipa_axum::router::OpenApiRouter;
 

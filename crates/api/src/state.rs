@@ -3,14 +3,14 @@ use std::{fmt, sync::Arc};
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
 use domain::{BlockNumber, ReplicaStatus, SyncStatus, TaskStatus, TokenPrefix};
-use enrichment::{Accounts, Allowances, Dexes, Failures, Labels, NftMetadataFetcher};
+use enrichment::{Accounts, Allowances, Failures, NftMetadataFetcher, OperatorNames};
 use node::NodeClient;
 use store::{ChainReader, SharedJobs, SharedQuotas, UserRecords, VerifiedContracts};
 use tokio::sync::watch;
 use webhooks::Registry;
 
 use crate::{
-    LimitConfig, OwnerAccess,
+    ApiMetrics, LimitConfig, OwnerAccess,
     dialect::{Gate, Services},
     json_response::Freshness,
     keys::{KeyIssuer, KeyRing, KeyUses},
@@ -38,9 +38,9 @@ pub struct ApiParts {
     pub replica: Option<watch::Receiver<ReplicaStatus>>,
     /// Status of the background tasks, for `/health`.
     pub tasks: watch::Receiver<Vec<TaskStatus>>,
-    pub labels: Arc<Labels>,
+    /// Of addresses and exchanges.
+    pub names: Arc<OperatorNames>,
     pub token_prefix: TokenPrefix,
-    pub dexes: Arc<Dexes>,
     pub access: OwnerAccess,
     pub limits: LimitConfig,
     /// Set if other processes serve from the same store, too.
@@ -63,9 +63,8 @@ pub struct ApiState {
     pub(crate) replica: Option<watch::Receiver<ReplicaStatus>>,
     pub(crate) tasks: watch::Receiver<Vec<TaskStatus>>,
     pub(crate) node: NodeClient,
-    pub(crate) labels: Arc<Labels>,
+    pub(crate) names: Arc<OperatorNames>,
     pub(crate) token_prefix: TokenPrefix,
-    pub(crate) dexes: Arc<Dexes>,
     pub(crate) records: Arc<dyn UserRecords>,
     pub(crate) verified: Arc<dyn VerifiedContracts>,
     pub(crate) jobs: VerificationJobs,
@@ -77,6 +76,7 @@ pub struct ApiState {
     pub(crate) access: OwnerAccess,
     pub(crate) admission: Arc<Admission>,
     pub(crate) streams: Streams,
+    metrics: Arc<ApiMetrics>,
     response_cache_bytes: u64,
 }
 
@@ -85,7 +85,9 @@ impl ApiState {
     pub fn new(parts: ApiParts) -> Self {
         let keys = Arc::new(KeyRing::new(Arc::clone(&parts.records)));
         let limits = RateLimits::new(parts.limits).shared_by(parts.shared_quotas);
-        let admission = Admission { keys: Arc::clone(&keys), limits, proxies: parts.proxies };
+        let metrics = Arc::<ApiMetrics>::default();
+        let admission =
+            Admission { keys: Arc::clone(&keys), limits, proxies: parts.proxies, metrics: Arc::clone(&metrics) };
         let verifier = Verifier::new(VerifierParts {
             node: parts.node.clone(),
             chain: Arc::clone(&parts.chain),
@@ -110,9 +112,8 @@ impl ApiState {
             replica: parts.replica,
             tasks: parts.tasks,
             node: parts.node.clone(),
-            labels: parts.labels,
+            names: parts.names,
             token_prefix: parts.token_prefix,
-            dexes: parts.dexes,
             issuer: KeyIssuer::new(Arc::clone(&parts.records), parts.node),
             records: parts.records,
             webhooks: parts.webhooks,
@@ -120,6 +121,7 @@ impl ApiState {
             access: parts.access,
             admission: Arc::new(admission),
             streams: Streams::default(),
+            metrics,
             response_cache_bytes: parts.response_cache_bytes,
         }
     }
@@ -140,8 +142,18 @@ impl ApiState {
     }
 
     pub(crate) fn response_cache(&self) -> ResponseCache {
-        let version = IndexVersion::source(Arc::clone(&self.chain), Arc::clone(&self.verified), self.sync.clone());
-        ResponseCache::new(self.response_cache_bytes, version)
+        let version = IndexVersion::source(
+            Arc::clone(&self.chain),
+            Arc::clone(&self.verified),
+            Arc::clone(&self.names),
+            self.sync.clone(),
+        );
+        ResponseCache::new(self.response_cache_bytes, version, Arc::clone(&self.metrics))
+    }
+
+    #[must_use]
+    pub fn metrics(&self) -> Arc<ApiMetrics> {
+        Arc::clone(&self.metrics)
     }
 
     pub(crate) fn indexed_block(&self) -> IndexedBlock {

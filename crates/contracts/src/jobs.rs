@@ -1,6 +1,7 @@
 //! Verifications as jobs: they run to their end whether or not a client waits, and their results are stored.
 
 mod elsewhere;
+mod metrics;
 
 use std::{
     collections::HashMap,
@@ -15,6 +16,7 @@ use domain::{
 use store::{SharedJobs, StoreError, VerifiedContracts};
 use tokio::{sync::watch, time::timeout};
 
+pub use self::metrics::VerificationMetrics;
 use crate::{Refusal, Verdict, Verifier, VerifyClient, VerifyError, VerifyRequest, VerifyStage, verify::Admitted};
 
 /// Far more than the limits of a verification add up to.
@@ -34,6 +36,7 @@ struct Shared {
     /// Set if other processes verify, too.
     elsewhere: Option<Arc<dyn SharedJobs>>,
     active: Mutex<Active>,
+    metrics: VerificationMetrics,
 }
 
 #[derive(Default)]
@@ -134,12 +137,31 @@ impl VerificationJobs {
         records: Arc<dyn VerifiedContracts>,
         elsewhere: Option<Arc<dyn SharedJobs>>,
     ) -> Self {
-        Self { shared: Arc::new(Shared { verifier, records, elsewhere, active: Mutex::default() }) }
+        Self {
+            shared: Arc::new(Shared {
+                verifier,
+                records,
+                elsewhere,
+                active: Mutex::default(),
+                metrics: VerificationMetrics::default(),
+            }),
+        }
     }
 
     #[must_use]
     pub fn verifier(&self) -> &Verifier {
         &self.shared.verifier
+    }
+
+    #[must_use]
+    pub fn metrics(&self) -> &VerificationMetrics {
+        &self.shared.metrics
+    }
+
+    /// How many verifications run or wait.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        self.shared.active().running.len()
     }
 
     /// Starts a verification, or joins one of an equal request. Returns when the job is stored.
@@ -230,6 +252,7 @@ impl Shared {
     fn verdict(&self, job: &Job, started: Instant, (outcome, compiling): Outcome) -> (JobResult, Option<VerifyError>) {
         log(job, &outcome);
         let (verdict, message) = describe(&outcome);
+        self.metrics.record(&verdict, started.elapsed());
         let result = JobResult {
             finished_at: job.submitted_at.saturating_add(millis(started.elapsed())),
             compilation_millis: compiling.map(|since| millis(since.elapsed())),

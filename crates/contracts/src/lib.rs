@@ -28,7 +28,7 @@ pub use compilers::{
     AvailableCompiler, CompileError, CompilerConfig, CompilerSource, CompilerVersion, Compilers, CompilersError,
     IdleLimits, VersionError,
 };
-pub use jobs::{JobEnd, JobHandle, JobStatus, VerificationJobs};
+pub use jobs::{JobEnd, JobHandle, JobStatus, VerificationJobs, VerificationMetrics};
 pub use known::KnownContracts;
 pub use revert::revert_reason;
 pub use shortened::shortened;

@@ -41,7 +41,7 @@ use self::{
 };
 use crate::app::App;
 
-const PATHS: [&str; 4] = ["/api", "/api/", "/v2/api", "/v2/api/"];
+pub(crate) const PATHS: [&str; 4] = ["/api", "/api/", "/v2/api", "/v2/api/"];
 const KEY_PREFIX: &str = "expl_";
 
 /// The sender of a request.

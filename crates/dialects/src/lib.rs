@@ -16,6 +16,13 @@ use std::sync::Arc;
 
 use api::dialect::{Dialect, Services};
 
+/// The patterns of all routes.
+#[must_use]
+pub fn list_routes() -> Vec<String> {
+    let sourcify = sourcify::ROUTES.map(|route| format!("{}{route}", sourcify::ROOT));
+    etherscan::PATHS.map(str::to_owned).into_iter().chain(sourcify).collect()
+}
+
 /// All dialects.
 #[must_use]
 pub fn dialects(services: Services) -> Vec<Dialect> {

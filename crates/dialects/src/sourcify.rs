@@ -21,7 +21,21 @@ use axum::{
 use self::error::SourcifyError;
 use crate::app::App;
 
-const ROOT: &str = "/sourcify";
+pub(crate) const ROOT: &str = "/sourcify";
+/// The patterns of all routes below the root, for metrics.
+pub(crate) const ROUTES: [&str; 11] = [
+    "/v2/contract/{chain}/{address}",
+    "/v2/contract/all-chains/{address}",
+    "/v2/contracts/{chain}",
+    "/v2/verify/{chain}",
+    "/v2/verify/{chain}/{address}",
+    "/v2/verify/metadata/{chain}/{address}",
+    "/v2/verify/similarity/{chain}/{address}",
+    "/chains",
+    "/health",
+    "/verify-ui/jobs/{id}",
+    "/repo-ui/{chain}/{address}",
+];
 
 pub(crate) fn dialect(app: Arc<App>) -> Dialect {
     let routes = Router::new()

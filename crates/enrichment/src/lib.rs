@@ -7,6 +7,7 @@ mod dexes;
 mod failures;
 mod labels;
 mod nft_metadata;
+mod operator_names;
 
 pub use accounts::{AccountError, AccountSource, AccountUnavailable, Accounts, SourcedAccount};
 pub use allowances::{Allowances, AllowancesUnavailable, CheckedAllowances};
@@ -17,3 +18,4 @@ pub use nft_metadata::{
     FoundMetadata, Image, ImageKind, ImageUnavailable, InvalidGateway, IpfsGateway, NftMetadataFetcher,
     NftMetadataParts,
 };
+pub use operator_names::OperatorNames;

@@ -7,6 +7,7 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 use domain::Address;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
     run_options::RunOptions,
@@ -35,8 +36,12 @@ pub(crate) enum Command {
     /// Explore a demo chain with traffic; no node needed
     #[cfg(feature = "demo")]
     Demo(DemoOptions),
-    /// Manage the API keys in a database, or in a data folder that no explorer has open
+    /// Manage API keys, of a running explorer or of its data folder or database
     Keys(KeysOptions),
+    /// List, pause and resume webhooks, and drop their messages
+    Webhooks(WebhooksOptions),
+    /// Control a running explorer: metrics, names, log, compaction
+    Admin(AdminOptions),
     /// Compare an index that no explorer has open with a node, and reindex blocks that differ
     Check(CheckOptions),
     /// Create or update the tables of a PostgreSQL database, check it, or show its size
@@ -104,8 +109,8 @@ pub(crate) struct DemoOptions {
     #[arg(long, env = "EXPLORER_PAGES_PER_MINUTE", value_name = "N", default_value_t = 600)]
     pub(crate) pages_per_minute: u32,
 
-    /// API requests in any 60 seconds with the demo's API key
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    /// API requests in any 60 seconds with the demo's API key; 0: no limit
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     pub(crate) key_requests_per_minute: u32,
 
     /// What to log
@@ -118,6 +123,13 @@ pub(crate) struct KeysOptions {
     #[command(subcommand)]
     pub(crate) command: KeysCommand,
 
+    #[command(flatten)]
+    pub(crate) target: TargetOptions,
+}
+
+/// Where a command acts.
+#[derive(Debug, Args)]
+pub(crate) struct TargetOptions {
     /// The data folder [default: explorer in your data folder]
     #[arg(long, env = "EXPLORER_DATA", value_name = "DIR", global = true)]
     pub(crate) data: Option<PathBuf>,
@@ -125,6 +137,66 @@ pub(crate) struct KeysOptions {
     /// The database, as for `run`
     #[arg(long, env = "EXPLORER_DATABASE", value_name = "URL", hide_env_values = true, global = true)]
     pub(crate) database: Option<DatabaseUrl>,
+
+    /// The socket of a running explorer; if nothing listens there, the data folder is opened [default: admin.sock in the data
+    /// folder]
+    #[arg(long, env = "EXPLORER_ADMIN_SOCKET", value_name = "PATH", global = true)]
+    pub(crate) admin_socket: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WebhooksOptions {
+    #[command(subcommand)]
+    pub(crate) command: WebhooksCommand,
+
+    #[command(flatten)]
+    pub(crate) target: TargetOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AdminOptions {
+    #[command(subcommand)]
+    pub(crate) command: AdminCommand,
+
+    /// The data folder of the running explorer [default: explorer in your data folder]
+    #[arg(long, env = "EXPLORER_DATA", value_name = "DIR", global = true)]
+    pub(crate) data: Option<PathBuf>,
+
+    /// Its socket [default: admin.sock in the data folder]
+    #[arg(long, env = "EXPLORER_ADMIN_SOCKET", value_name = "PATH", global = true)]
+    pub(crate) admin_socket: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AdminCommand {
+    /// Print the metrics
+    Metrics,
+    /// Read the names of addresses (--labels) and exchanges ([[dex]]) again; SIGHUP does the same
+    Reload,
+    /// Change what is logged, until the next start
+    Log {
+        /// Such as `debug` or `ingest=debug,warn`
+        filter: String,
+    },
+    /// Rewrite the index so that it takes as little space as possible; it is served meanwhile
+    Compact,
+}
+
+#[derive(Debug, Subcommand, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WebhooksCommand {
+    /// List webhooks with their queues, newest first
+    List {
+        /// Only the webhooks of this owner
+        #[arg(long, value_name = "ADDRESS")]
+        owner: Option<Address>,
+    },
+    /// Stop sending; messages are queued
+    Pause { id: u64 },
+    /// Send again
+    Resume { id: u64 },
+    /// Drop the pending messages; the receiver learns how many
+    Purge { id: u64 },
 }
 
 #[derive(Debug, Args)]
@@ -134,7 +206,8 @@ pub(crate) struct RepairOptions {
     pub(crate) data: Option<PathBuf>,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Subcommand, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum KeysCommand {
     /// List keys, newest first
     List {
@@ -153,8 +226,8 @@ pub(crate) enum KeysCommand {
     /// Change the rate limit of a key
     Limit {
         id: u64,
-        /// Requests in any 60 seconds
-        #[arg(value_name = "REQUESTS_PER_MINUTE", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        /// Requests in any 60 seconds; 0: no limit
+        #[arg(value_name = "REQUESTS_PER_MINUTE", value_parser = clap::value_parser!(u32).range(..=1_000_000))]
         requests: u32,
     },
     /// Revoke a key permanently

@@ -12,22 +12,26 @@ use api::{CompilerConfig, CompilerSource, ConnectionLimits, LimitConfig, OwnerAc
 use clients::TrustedProxies;
 use domain::{BlockNumber, TokenPrefix};
 use egress::{EgressConfig, Insecure};
-use enrichment::{Dexes, IpfsGateway, Labels};
+use enrichment::{DexEntry, Dexes, IpfsGateway, Labels};
 use ingest::Traces;
 use node::NodeConfig;
 use store::WebhookLimits;
 use webhooks::EncryptionKey;
 
 use crate::{
-    cli::{self, DatabaseUrl, Role, RunOptions},
+    admin::{AdminClient, AdminConfig, SocketConfig, TokenSource},
+    cli::{self, DatabaseUrl, Role, RunOptions, TargetOptions},
     logging::LogFormat,
     memory::MemoryBudget,
+    names::NameFiles,
     open_files,
 };
 
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3000);
 pub(crate) const DEFAULT_COIN: &str = "ETH";
 pub(crate) const DEFAULT_PAGES_PER_MINUTE: u32 = 600;
+/// In the data folder.
+const ADMIN_SOCKET: &str = "admin.sock";
 const DEFAULT_CHAIN_NAME: &str = "Explorer";
 
 /// Where the index and all records are.
@@ -87,6 +91,8 @@ pub(crate) struct ServiceConfig {
     pub(crate) labels: Labels,
     pub(crate) token_prefix: TokenPrefix,
     pub(crate) dexes: Dexes,
+    /// Read again on request.
+    pub(crate) name_files: NameFiles,
     /// Name of the chain on the pages.
     pub(crate) chain_name: String,
     /// The symbol of the native coin.
@@ -106,6 +112,7 @@ pub(crate) struct ServiceConfig {
     pub(crate) webhook_limits: WebhookLimits,
     /// None: use the key file in the data folder.
     pub(crate) encryption_key: Option<EncryptionKey>,
+    pub(crate) admin: AdminConfig,
 }
 
 #[derive(Debug)]
@@ -121,17 +128,20 @@ pub(crate) fn with_file(options: RunOptions) -> anyhow::Result<RunOptions> {
         None => dirs::config_dir().map(|folder| folder.join("explorer/config.toml")).filter(|path| path.is_file()),
     };
     match file {
-        Some(path) => Ok(options.or(read_file(&path)?)),
+        Some(path) => {
+            let read = read_file(&path)?;
+            Ok(RunOptions { config: Some(path), ..options.or(read) })
+        }
         None => Ok(options),
     }
 }
 
-fn read_file(path: &Path) -> anyhow::Result<RunOptions> {
+pub(crate) fn read_file(path: &Path) -> anyhow::Result<RunOptions> {
     let text = read_text(path)?;
     toml::from_str(&text).with_context(|| format!("invalid configuration file {}", path.display()))
 }
 
-fn read_text(path: &Path) -> anyhow::Result<String> {
+pub(crate) fn read_text(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
@@ -174,18 +184,14 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
     let memory = MemoryBudget::new(options.memory, options.response_cache)?;
     node.max_response_bytes = memory.node_response();
     let webhook_limits = webhook_limits(&options)?;
-    let labels = match &options.labels {
-        Some(path) => {
-            Labels::parse(&read_text(path)?).with_context(|| format!("invalid labels file {}", path.display()))?
-        }
-        None => Labels::default(),
-    };
-    let dexes = Dexes::with(&options.dex).context("invalid [[dex]] entries in the configuration file")?;
+    let name_files = NameFiles { labels: options.labels, config: options.config };
+    let (labels, dexes) = (name_files.read_labels()?, dexes(&options.dex)?);
     let data = data_folder(options.data)?;
     let location = match options.database {
         Some(url) => Location::Database { url, read_url: options.read_database },
         None => Location::Folder(data.clone()),
     };
+    let admin = admin(options.admin_socket, options.admin_listen, options.admin_token_file, (&location, &data))?;
     let compilers = options.compilers.unwrap_or_else(|| data.join("compilers"));
     let source = compiler_source(options.compiler_source.as_deref())?;
     let mut compilers = CompilerConfig::new(compilers, source);
@@ -211,6 +217,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         labels,
         token_prefix: options.token_prefix.unwrap_or_default(),
         dexes,
+        name_files,
         chain_name: options.chain_name.unwrap_or_else(|| DEFAULT_CHAIN_NAME.to_owned()),
         coin: options.coin.unwrap_or_else(|| DEFAULT_COIN.to_owned()),
         memory,
@@ -236,7 +243,33 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         },
         webhook_limits,
         encryption_key: options.webhook_encryption_key,
+        admin,
     })
+}
+
+/// Several processes with a database may have the same data folder, so none of them has a socket there.
+fn admin(
+    socket: Option<PathBuf>,
+    listen: Option<SocketAddr>,
+    token_file: Option<PathBuf>,
+    (location, data): (&Location, &Path),
+) -> anyhow::Result<AdminConfig> {
+    let socket = match (socket, location) {
+        (Some(path), _) => Some(SocketConfig { path, is_required: true }),
+        (None, Location::Folder(folder)) => Some(SocketConfig { path: folder.join(ADMIN_SOCKET), is_required: false }),
+        (None, Location::Database { .. }) => None,
+    };
+    let token = match (listen, token_file) {
+        (None, Some(_)) => bail!("--admin-token-file is for --admin-listen: give an address"),
+        (Some(address), None) if !address.ip().is_loopback() => bail!(
+            "others can reach {address}: give a token for the admin interface with --admin-token-file, or a loopback address \
+             with --admin-listen"
+        ),
+        (Some(_), None) => TokenSource::Folder(data.to_owned()),
+        (_, Some(file)) => TokenSource::File(file),
+        (None, None) => return Ok(AdminConfig { socket, listen: None }),
+    };
+    Ok(AdminConfig { socket, listen: listen.map(|address| (address, token)) })
 }
 
 fn webhook_limits(options: &RunOptions) -> anyhow::Result<WebhookLimits> {
@@ -265,6 +298,39 @@ fn compiler_source(given: Option<&str>) -> anyhow::Result<CompilerSource> {
         Some(other) => {
             bail!("invalid --compiler-source {other}: must be npm, offline, an existing folder, or an http(s) URL")
         }
+    }
+}
+
+pub(crate) fn dexes(entries: &[DexEntry]) -> anyhow::Result<Dexes> {
+    Dexes::with(entries).context("invalid [[dex]] entries in the configuration file")
+}
+
+/// What a command of the operator acts on.
+pub(crate) enum Target {
+    /// A service, through its socket.
+    Running(AdminClient),
+    /// The store itself.
+    Stored(Location),
+}
+
+/// A database can be changed beside the services that use it. A folder can be open once, so its service is asked, if it runs.
+pub(crate) async fn target(options: TargetOptions) -> anyhow::Result<Target> {
+    let TargetOptions { data, database, admin_socket } = options;
+    let location = location(data, database)?;
+    if let Location::Folder(folder) = &location {
+        let socket = admin_socket.unwrap_or_else(|| folder.join(ADMIN_SOCKET));
+        if let Some(client) = AdminClient::find(&socket).await? {
+            return Ok(Target::Running(client));
+        }
+    }
+    Ok(Target::Stored(location))
+}
+
+/// The socket of a running service.
+pub(crate) fn admin_socket(given: Option<PathBuf>, data: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    match given {
+        Some(path) => Ok(path),
+        None => Ok(data_folder(data)?.join(ADMIN_SOCKET)),
     }
 }
 

@@ -18,11 +18,13 @@ use node::NodeConfig;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    admin::AdminConfig,
     cli::DemoOptions,
     config::{self, Location, LogConfig, Roles, ServiceConfig},
     demo_names,
     logging::{self, LogFormat},
     memory::MemoryBudget,
+    names::NameFiles,
     service::Service,
     shutdown,
 };
@@ -31,7 +33,7 @@ use crate::{
 const ACCOUNTS: usize = 40;
 
 pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
-    logging::start(&LogConfig { filter: options.log.clone(), format: LogFormat::Text })?;
+    let log = logging::start(&LogConfig { filter: options.log.clone(), format: LogFormat::Text })?;
     let cancel = shutdown::on_signal()?;
     logging::print(&format!("Creating a chain with {} transactions ...\n", options.transactions));
     let (chain, traffic, contracts) = make_chain(&options).await?;
@@ -56,6 +58,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         labels: demo_names::labels(&contracts)?,
         token_prefix: domain::TokenPrefix::default(),
         dexes: demo_names::dexes(&contracts)?,
+        name_files: NameFiles::default(),
         chain_name: "Demo chain".to_owned(),
         coin: config::DEFAULT_COIN.to_owned(),
         memory,
@@ -70,8 +73,9 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         egress: EgressConfig { insecure: Insecure::Allowed, ..EgressConfig::default() },
         webhook_limits: store::WebhookLimits::default(),
         encryption_key: None,
+        admin: AdminConfig::default(),
     };
-    let service = Service::start(config, cancel.clone()).await?;
+    let service = Service::start(config, log, cancel.clone()).await?;
     let demo_key = issue_demo_key(&service, &chain, options.key_requests_per_minute).await?;
     let block_time = Duration::from_secs(options.block_time);
     let running_traffic = tokio::spawn(devchain::traffic::run(traffic, block_time, cancel.clone()));
@@ -136,6 +140,10 @@ async fn issue_demo_key(service: &Service, chain: &DevChain, per_minute: u32) ->
     Ok(issued)
 }
 
+fn shown_limit(requests: u32) -> String {
+    if requests == 0 { "unlimited".to_owned() } else { requests.to_string() }
+}
+
 fn banner(address: SocketAddr, rpc: &RpcServer, chain: &DevChain, demo: &IssuedKey, options: &DemoOptions) -> String {
     let block_time = options.block_time;
     let base = format!("http://{address}");
@@ -166,11 +174,8 @@ fn banner(address: SocketAddr, rpc: &RpcServer, chain: &DevChain, demo: &IssuedK
 
 ",
         key = demo.text.reveal(),
-        per_minute = demo.key.requests_per_minute,
-        anonymous = match options.anonymous_requests_per_minute {
-            0 => "unlimited".to_owned(),
-            limit => limit.to_string(),
-        },
+        per_minute = shown_limit(demo.key.requests_per_minute),
+        anonymous = shown_limit(options.anonymous_requests_per_minute),
         rpc = rpc.url(),
         chain_id = chain.chain_id(),
     )

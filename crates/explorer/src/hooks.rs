@@ -7,7 +7,7 @@ use domain::{SyncStatus, TokenPrefix};
 use egress::{Egress, EgressConfig};
 use store::{ChainReader, Store, WebhookLimits, WebhookRecords};
 use tokio::{sync::watch, task::JoinHandle};
-use webhooks::{Dispatcher, EncryptionKey, MAX_PARKED, Matcher, Registry, RegistryError, Vault, Wake};
+use webhooks::{DeliveryMetrics, Dispatcher, EncryptionKey, MAX_PARKED, Matcher, Registry, RegistryError, Vault, Wake};
 
 use crate::{sharing::Turn, supervisor::Supervisor};
 
@@ -22,6 +22,7 @@ pub(crate) struct Hooks {
     egress: Arc<Egress>,
     vault: Vault,
     wake: Wake,
+    metrics: Arc<DeliveryMetrics>,
 }
 
 impl Hooks {
@@ -41,6 +42,7 @@ impl Hooks {
             egress: Arc::new(Egress::new(egress).context("cannot set up connections to other hosts")?),
             vault: Vault::new(&key)?,
             wake: Wake::default(),
+            metrics: Arc::default(),
         };
         match hooks.registry().check_key().await {
             Err(error @ RegistryError::Vault(_)) => Err(anyhow!(error).context(
@@ -49,6 +51,14 @@ impl Hooks {
             )),
             checked => Ok(checked.map(|()| hooks)?),
         }
+    }
+
+    pub(crate) fn records(&self) -> Arc<dyn WebhookRecords> {
+        Arc::clone(&self.records)
+    }
+
+    pub(crate) fn metrics(&self) -> Arc<DeliveryMetrics> {
+        Arc::clone(&self.metrics)
     }
 
     pub(crate) fn wake(&self) -> Wake {
@@ -91,8 +101,8 @@ impl Hooks {
         let max_parked = max_parked();
         let queues = queues.unwrap_or_else(|| Arc::clone(&self.records));
         supervisor.spawn("webhook-dispatcher", move |cancel| {
-            let Hooks { egress, vault, wake, .. } = self.clone();
-            Dispatcher::new(Arc::clone(&queues), egress, vault, wake, max_parked).run(cancel)
+            let Hooks { egress, vault, wake, metrics, .. } = self.clone();
+            Dispatcher::new(Arc::clone(&queues), egress, vault, wake, max_parked).with_metrics(metrics).run(cancel)
         })
     }
 }

@@ -1,4 +1,4 @@
-//! `explorer keys`: manages the API keys in a data folder or database.
+//! `explorer keys`: manages the API keys of a running service, or in a data folder or database.
 
 use std::{
     fmt::Write,
@@ -6,45 +6,69 @@ use std::{
 };
 
 use anyhow::Context;
-use domain::ApiKey;
+use domain::{ApiKey, KeyDigest};
+use store::UserRecords;
 
 use crate::{
+    admin,
     cli::{KeysCommand, KeysOptions},
-    config, logging, stores,
+    config::{self, Target},
+    logging, stores,
 };
 
 /// Maximum keys listed without --owner.
 const MAX_LISTED: u32 = 1_000;
 
+/// What a command did.
+pub(crate) struct Executed {
+    /// To print.
+    pub(crate) text: String,
+    pub(crate) changed: Option<KeyDigest>,
+}
+
+impl Executed {
+    fn changed(key: ApiKey) -> Self {
+        Self { changed: Some(key.digest), text: table(&[key]) }
+    }
+}
+
 pub(crate) async fn run(options: KeysOptions) -> anyhow::Result<()> {
-    let location = config::location(options.data, options.database)?;
-    // Kept open: a shared store notices changes as long as it is open.
-    let store = stores::open_existing(&location).await?;
-    let records = store.user_records();
-    match options.command {
+    let text = match config::target(options.target).await? {
+        Target::Running(client) => client.post(admin::KEYS, &options.command).await?,
+        Target::Stored(location) => {
+            // Kept open: a shared store notices changes as long as it is open.
+            let store = stores::open_existing(&location).await?;
+            execute(store.user_records().as_ref(), options.command).await?.text
+        }
+    };
+    logging::print(&text);
+    Ok(())
+}
+
+pub(crate) async fn execute(records: &dyn UserRecords, command: KeysCommand) -> anyhow::Result<Executed> {
+    match command {
         KeysCommand::List { owner } => {
             let keys = match owner {
                 Some(owner) => records.list_keys(owner).await?,
                 None => records.list_newest_keys(MAX_LISTED).await?,
             };
-            logging::print(&table(&keys));
+            Ok(Executed { text: table(&keys), changed: None })
         }
         KeysCommand::Create { owner, label } => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-            let issued = api::issue_key(&*records, owner, label, None, u64::try_from(now)?).await?;
-            logging::print(&format!("{}\n", issued.text.reveal()));
-            logging::print(&table(&[issued.key]));
+            let issued = api::issue_key(records, owner, label, None, u64::try_from(now)?).await?;
+            let text = format!("{}\n{}", issued.text.reveal(), table(&[issued.key]));
+            Ok(Executed { text, changed: None })
         }
         KeysCommand::Limit { id, requests } => {
-            let key = records.set_requests_per_minute(id, requests).await?.context(no_such_key(id))?;
-            logging::print(&table(&[key]));
+            let key = records.set_requests_per_minute(id, requests).await?;
+            Ok(Executed::changed(key.with_context(|| no_such_key(id))?))
         }
         KeysCommand::Revoke { id } => {
-            let key = records.revoke_key(id).await?.context(no_such_key(id))?;
-            logging::print(&table(&[key]));
+            let key = records.revoke_key(id).await?;
+            Ok(Executed::changed(key.with_context(|| no_such_key(id))?))
         }
     }
-    Ok(())
 }
 
 fn no_such_key(id: u64) -> String {
@@ -58,12 +82,16 @@ fn table(keys: &[ApiKey]) -> String {
     );
     for key in keys {
         let last_used = api::wire::Timestamp::from_unix_millis(key.last_used_at);
+        let limit = match key.requests_per_minute {
+            0 => "unlimited".to_owned(),
+            limit => limit.to_string(),
+        };
         let state = if key.active { "active" } else { "revoked" };
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{:>6}  {:12}  {:#x}  {:>10}  {:>12}  {last_used}  {state:7}  {}",
-            key.id, key.prefix, key.owner, key.requests_per_minute, key.total_requests, key.label
+            "{:>6}  {:12}  {:#x}  {limit:>10}  {:>12}  {last_used}  {state:7}  {}",
+            key.id, key.prefix, key.owner, key.total_requests, key.label
         );
     }
     text

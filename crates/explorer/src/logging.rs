@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use anyhow::Context;
 use clap::ValueEnum;
 use serde::Deserialize;
-use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
+use tracing_subscriber::{EnvFilter, Layer, Registry, layer::SubscriberExt, reload, util::SubscriberInitExt};
 
 use self::repeats::Repeats;
 use crate::config::LogConfig;
@@ -18,10 +18,29 @@ pub(crate) enum LogFormat {
     Json,
 }
 
+/// Changes what is logged while the service runs.
+#[derive(Debug, Clone)]
+pub(crate) struct LogFilter(reload::Handle<EnvFilter, Registry>);
+
+impl LogFilter {
+    /// With the layer that it changes.
+    pub(crate) fn new(filter: &str) -> anyhow::Result<(Self, reload::Layer<EnvFilter, Registry>)> {
+        let (layer, handle) = reload::Layer::new(parse(filter)?);
+        Ok((Self(handle), layer))
+    }
+
+    pub(crate) fn set(&self, filter: &str) -> anyhow::Result<()> {
+        self.0.reload(parse(filter)?).context("cannot change what is logged")
+    }
+}
+
+fn parse(filter: &str) -> anyhow::Result<EnvFilter> {
+    EnvFilter::try_new(filter).with_context(|| format!("invalid log filter `{filter}`"))
+}
+
 /// Logs go to standard error; standard output is for results.
-pub(crate) fn start(config: &LogConfig) -> anyhow::Result<()> {
-    let filter =
-        EnvFilter::try_new(&config.filter).with_context(|| format!("invalid log filter `{}`", config.filter))?;
+pub(crate) fn start(config: &LogConfig) -> anyhow::Result<LogFilter> {
+    let (changeable, filter) = LogFilter::new(&config.filter)?;
     let repeats = Repeats::default();
     let lines =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
@@ -31,7 +50,7 @@ pub(crate) fn start(config: &LogConfig) -> anyhow::Result<()> {
     };
     tracing_subscriber::registry().with(filter).with(lines).init();
     repeats.report();
-    Ok(())
+    Ok(changeable)
 }
 
 /// Prints an error with its causes.

@@ -1,6 +1,8 @@
 //! A block explorer for EVM chains in one binary: this crate reads the configuration, wires the parts together and
 //! stops them in order.
 
+mod admin;
+mod admin_commands;
 mod background;
 mod check;
 mod cli;
@@ -11,13 +13,16 @@ mod database;
 mod demo;
 #[cfg(feature = "demo")]
 mod demo_names;
+mod following;
 mod hooks;
 mod keys;
 mod logging;
 mod memory;
+mod names;
 mod open_files;
 mod progress;
 mod repair;
+mod requests;
 mod run;
 mod service;
 mod sharing;
@@ -25,6 +30,7 @@ mod shutdown;
 mod site;
 mod stores;
 mod supervisor;
+mod webhook_commands;
 
 use std::{process::ExitCode, time::Duration};
 
@@ -78,6 +84,8 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
             #[cfg(feature = "demo")]
             Command::Demo(options) => demo::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Keys(options) => keys::run(options).await.map(|()| ExitCode::SUCCESS),
+            Command::Webhooks(options) => webhook_commands::run(options).await.map(|()| ExitCode::SUCCESS),
+            Command::Admin(options) => admin_commands::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Check(options) => check::run(options).await,
             Command::Database(options) => database::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Copy(options) => copy::run(options).await.map(|()| ExitCode::SUCCESS),

@@ -80,6 +80,20 @@ impl MemoryBudget {
         }
     }
 
+    /// The bytes of each part, by name.
+    pub(crate) fn parts(self) -> [(&'static str, u64); 7] {
+        let store = self.store();
+        [
+            ("store_cache", store.cache_bytes),
+            ("row_cache", store.row_cache_bytes),
+            ("write_buffers", 4 * store.write_buffer_bytes),
+            ("writer_cache", store.writer_cache_entries as u64 * BYTES_PER_ENTRY),
+            ("waiting_blocks", self.waiting_blocks() as u64),
+            ("response_cache", self.response_cache),
+            ("idle_compilers", self.idle_compilers),
+        ]
+    }
+
     /// Maximum bytes of one raw node response. Decoded, it takes several times that.
     pub(crate) fn node_response(self) -> usize {
         usize::try_from(self.bytes / 12).unwrap_or(usize::MAX)
@@ -99,10 +113,7 @@ mod tests {
     fn the_parts_do_not_exceed_the_budget() {
         for megabytes in [MIN_MEGABYTES, 768, DEFAULT_MEGABYTES, 16_384] {
             let budget = MemoryBudget::new(Some(megabytes), None).unwrap();
-            let store = budget.store();
-            let entries = store.writer_cache_entries as u64 * BYTES_PER_ENTRY;
-            let store = store.cache_bytes + store.row_cache_bytes + 4 * store.write_buffer_bytes + entries;
-            let given = store + budget.waiting_blocks() as u64 + budget.response_cache() + budget.idle_compilers();
+            let given: u64 = budget.parts().iter().map(|(_, bytes)| bytes).sum();
             assert!(given <= megabytes * MEGABYTE, "{given} of {megabytes} MB");
         }
     }

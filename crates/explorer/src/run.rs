@@ -1,13 +1,18 @@
-use crate::{cli::RunOptions, config, logging, progress, service::Service, shutdown};
+use std::io::IsTerminal;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{cli::RunOptions, config, logging, names::NameReloader, progress, service::Service, shutdown};
 
 /// Follows a node and serves its chain until cancelled.
 pub(crate) async fn run(options: RunOptions) -> anyhow::Result<()> {
     let options = config::with_file(options)?;
-    logging::start(&config::log_config(&options))?;
+    let log = logging::start(&config::log_config(&options))?;
     let config = config::service_config(options)?;
     let cancel = shutdown::on_signal()?;
 
-    let service = Service::start(config, cancel.clone()).await?;
+    let service = Service::start(config, log, cancel.clone()).await?;
+    tokio::spawn(reload_on_hangup(service.names()));
     if let Some(address) = service.local_addr() {
         logging::print(&format!("Listening on http://{address}\n"));
     }
@@ -15,4 +20,17 @@ pub(crate) async fn run(options: RunOptions) -> anyhow::Result<()> {
     let result = service.finish().await;
     progress.abort();
     result
+}
+
+/// Reads names again on SIGHUP. A process that was started from a terminal ends with it instead.
+async fn reload_on_hangup(names: NameReloader) {
+    if std::io::stdin().is_terminal() {
+        return;
+    }
+    let Ok(mut hangups) = signal(SignalKind::hangup()) else { return };
+    while hangups.recv().await.is_some() {
+        if let Err(error) = names.reload() {
+            tracing::error!(error = format!("{error:#}"), "cannot reload names; the old ones stay");
+        }
+    }
 }

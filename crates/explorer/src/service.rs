@@ -4,9 +4,9 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use api::{ApiParts, ApiState, KeyUses};
-use domain::{BlockNumber, SyncStatus};
-use enrichment::{Accounts, Failures, NftMetadataFetcher, NftMetadataParts};
-use ingest::{Follower, IngestConfig, IngestError, Progress, Traces};
+use domain::SyncStatus;
+use enrichment::{Accounts, Failures, NftMetadataFetcher, NftMetadataParts, OperatorNames};
+use ingest::Progress;
 use node::NodeClient;
 use store::{SharedJobs, SharedQuotas, Store, WebhookRecords};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
@@ -14,9 +14,14 @@ use tokio_util::sync::CancellationToken;
 use web::{Names, WebParts};
 
 use crate::{
+    admin::{Admin, Operated, Served, Sources},
     background::Background,
-    config::{Location, ServiceConfig},
+    config::ServiceConfig,
+    following::Following,
     hooks::Hooks,
+    logging::LogFilter,
+    names::NameReloader,
+    requests::Requests,
     sharing::{self, Turn},
     site,
     stores::{self, OpenStore, Sender},
@@ -27,8 +32,6 @@ use crate::{
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1_400);
 /// Time to pass the queues of webhooks on to other processes.
 const LEAVE_TIMEOUT: Duration = Duration::from_millis(300);
-/// Pause between attempts to read the node's chain identity.
-const NODE_RETRY: Duration = Duration::from_secs(1);
 
 /// A running explorer.
 pub(crate) struct Service {
@@ -43,6 +46,9 @@ pub(crate) struct Service {
     /// Set if this process shares the sending of webhooks with others.
     sender: Option<Sender>,
     key_uses: Option<KeyUses>,
+    /// Listens until it is dropped.
+    _admin: Admin,
+    names: NameReloader,
     cancel: CancellationToken,
     /// Runs indexing.
     background: Background,
@@ -51,7 +57,11 @@ pub(crate) struct Service {
 impl Service {
     /// Opens the store, and does what the roles of this process are: follows the node, serves the index, sends webhooks. If
     /// the node or the database is down, indexing waits for it.
-    pub(crate) async fn start(config: ServiceConfig, cancel: CancellationToken) -> anyhow::Result<Self> {
+    pub(crate) async fn start(
+        config: ServiceConfig,
+        log: LogFilter,
+        cancel: CancellationToken,
+    ) -> anyhow::Result<Self> {
         let roles = config.roles;
         let opened = cancel.run_until_cancelled(stores::open(&config.location, config.memory)).await;
         let OpenStore { store, shared } = opened.context("stopped before the database was reachable")??;
@@ -95,10 +105,10 @@ impl Service {
             _ => tokio::spawn(std::future::ready(())),
         };
 
+        let names = Arc::new(OperatorNames::new(config.labels, config.dexes));
         let node = if roles.index || roles.serve { Some(NodeClient::new(config.node)?) } else { None };
-        let (mut serving, mut key_uses) = (None, None);
+        let (mut serving, mut key_uses, mut served) = (None, None, None);
         if let (Some(listener), Some(node), Some(hooks)) = (listener, &node, &hooks) {
-            let (labels, dexes) = (Arc::new(config.labels), Arc::new(config.dexes));
             let failures = Arc::new(Failures::new(node.clone(), store.failures()));
             let nft_metadata = config.nft_metadata.then(|| {
                 Arc::new(NftMetadataFetcher::new(NftMetadataParts {
@@ -122,14 +132,13 @@ impl Service {
                 sync: sync.clone(),
                 replica: shared.as_ref().and_then(|shared| shared.replica()),
                 tasks: supervisor.tasks(),
-                labels: labels.clone(),
+                names: Arc::clone(&names),
                 access: config.access,
                 limits: config.limits,
                 shared_quotas: shared.as_ref().map(|shared| Arc::new(shared.quotas()) as Arc<dyn SharedQuotas>),
                 shared_jobs: shared.as_ref().map(|shared| Arc::new(shared.running_jobs()) as Arc<dyn SharedJobs>),
                 proxies: config.proxies.clone(),
                 token_prefix: config.token_prefix,
-                dexes: dexes.clone(),
                 response_cache_bytes: config.memory.response_cache(),
             });
             let services = state.services();
@@ -143,8 +152,7 @@ impl Service {
                 jobs: services.jobs.clone(),
                 sync: sync.clone(),
                 names: Names {
-                    labels,
-                    dexes,
+                    operator: Arc::clone(&names),
                     token_prefix: config.token_prefix,
                     chain: config.chain_name,
                     coin: config.coin,
@@ -156,13 +164,41 @@ impl Service {
             let written = uses.clone();
             supervisor.spawn("key-uses", move |cancel| written.clone().persist_until(cancel));
             key_uses = Some(uses);
+            let requests = Arc::new(Requests::of_site()?);
+            served =
+                Some(Served { requests: Arc::clone(&requests), api: state.metrics(), jobs: services.jobs.clone() });
             let dialects = dialects::dialects(services);
-            let router = site::router(api::router(state, dialects), pages);
+            let router = site::router(api::router(state, dialects), pages, requests);
             let (connections, cancel) = (config.connections, cancel.clone());
             serving = Some(tokio::spawn(async move {
                 api::serve(listener, router, connections, cancel).await.context("the API stopped serving")
             }));
         }
+
+        let sources = Sources {
+            roles,
+            is_shared: shared.is_some(),
+            memory: config.memory,
+            sync: sync.clone(),
+            progress: Arc::clone(&progress),
+            store: Arc::clone(&store),
+            replica: shared.as_ref().and_then(|shared| shared.replica()),
+            node: node.clone(),
+            tasks: supervisor.tasks(),
+            webhooks: hooks.as_ref().map(Hooks::records),
+            deliveries: hooks.as_ref().map(Hooks::metrics).unwrap_or_default(),
+            served,
+        };
+        let names = NameReloader::new(config.name_files, names);
+        let operated = Operated {
+            store: Arc::clone(&store),
+            webhooks: store.webhook_records(config.webhook_limits),
+            wake: hooks.as_ref().map(Hooks::wake),
+            keys: key_uses.clone(),
+            names: names.clone(),
+            log,
+        };
+        let admin = Admin::start(config.admin, sources, operated, &cancel).await?;
 
         let background = Background::start()?;
         let following = match node.filter(|_| roles.index) {
@@ -194,6 +230,8 @@ impl Service {
             sending,
             sender,
             key_uses,
+            _admin: admin,
+            names,
             cancel,
             background,
         })
@@ -208,6 +246,10 @@ impl Service {
     /// Where the API listens; None if this process does not serve.
     pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
         self.local_addr
+    }
+
+    pub(crate) fn names(&self) -> NameReloader {
+        self.names.clone()
     }
 
     pub(crate) fn sync(&self) -> watch::Receiver<SyncStatus> {
@@ -275,69 +317,11 @@ async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     })
 }
 
-struct Following {
-    node: NodeClient,
-    store: Arc<dyn Store>,
-    /// Whether other processes may have the store open, too.
-    is_shared: bool,
-    location: Location,
-    start_block: Option<BlockNumber>,
-    traces: Traces,
-    lower_head_after: Option<Duration>,
-    /// Bytes.
-    waiting_blocks: usize,
-    status: watch::Sender<SyncStatus>,
-    progress: Arc<Progress>,
-}
-
-impl Following {
-    async fn run(self, cancel: CancellationToken) -> anyhow::Result<()> {
-        let Some(start_block) = cancel.run_until_cancelled(self.bind()).await.transpose()? else { return Ok(()) };
-        let config = IngestConfig {
-            traces: self.traces,
-            lower_head_after: self.lower_head_after,
-            window_bytes: self.waiting_blocks,
-            ..IngestConfig::from_block(start_block)
-        };
-        loop {
-            let (writer, reader) = (self.store.writer(), self.store.reader());
-            let (node, status, progress) = (self.node.clone(), self.status.clone(), Arc::clone(&self.progress));
-            let follower = Follower::new(node, writer, reader, config, status, progress);
-            match follower.run(cancel.clone()).await {
-                // Another process has taken over: from now on, this one stands by.
-                Err(IngestError::WriterReplaced) if self.is_shared => {}
-                // The process ends, since a second writer of its own store was taken. Whoever supervises it starts it again.
-                Err(error @ IngestError::WriterReplaced) => return Err(error.into()),
-                // The error was logged and is shown in the status; the API keeps serving.
-                Ok(()) | Err(IngestError::Store(_)) => return Ok(()),
-            }
-        }
-    }
-
-    /// Waits until the node reports its chain, and binds the data to that chain.
-    async fn bind(&self) -> anyhow::Result<BlockNumber> {
-        loop {
-            match self.node.identity().await {
-                Ok(identity) => match self.store.bind(identity, self.start_block).await {
-                    Err(error) if error.is_transient() => {
-                        tracing::warn!(%error, "waiting for the store");
-                        tokio::time::sleep(NODE_RETRY).await;
-                    }
-                    bound => return bound.map_err(|error| stores::explain_binding(error, &self.location)),
-                },
-                Err(error) => {
-                    tracing::warn!(%error, "waiting for the node");
-                    tokio::time::sleep(NODE_RETRY).await;
-                }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use devchain::{DevChain, DevChainConfig};
     use domain::SyncPhase;
+    use ingest::IngestError;
 
     use super::*;
     use crate::{cli::RunOptions, config};
@@ -356,7 +340,8 @@ mod tests {
             ..RunOptions::default()
         };
         let config = config::service_config(options).unwrap();
-        let service = Service::start(config, CancellationToken::new()).await.unwrap();
+        let service =
+            Service::start(config, LogFilter::new("info").unwrap().0, CancellationToken::new()).await.unwrap();
         let mut sync = service.sync();
         let followed = sync.wait_for(|status| status.phase == SyncPhase::Following);
         drop(tokio::time::timeout(TIMEOUT, followed).await.unwrap().unwrap());

@@ -1,16 +1,30 @@
 //! Serves the API and the pages on one port.
 
-use axum::{Router, extract::Request};
+use std::{sync::Arc, time::Instant};
+
+use axum::{Router, extract::Request, http::StatusCode, response::Response};
 use tower::ServiceExt;
+
+use crate::requests::Requests;
 
 /// Path prefixes of the API and its reference. All other paths are pages.
 const API_PREFIXES: [&str; 5] = ["/api", "/docs", "/health", "/v2/api", "/sourcify"];
 
-pub(crate) fn router(api: Router, pages: Router) -> Router {
+pub(crate) fn router(api: Router, pages: Router, requests: Arc<Requests>) -> Router {
     Router::new().fallback(async move |request: Request| {
-        let site = if is_api_path(request.uri().path()) { api.clone() } else { pages.clone() };
+        let (started, path) = (Instant::now(), request.uri().path());
+        let (route, is_page) = (requests.route(path), !is_api_path(path));
+        let site = if is_page { pages.clone() } else { api.clone() };
         // A router is infallible.
-        site.oneshot(request).await
+        let response: Response = match site.oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        };
+        requests.record(route, response.status(), started.elapsed());
+        if is_page && response.status() == StatusCode::TOO_MANY_REQUESTS {
+            requests.count_limited_page();
+        }
+        response
     })
 }
 

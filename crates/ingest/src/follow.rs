@@ -56,6 +56,8 @@ pub struct Follower {
     rhythm: Rhythm,
     /// Whether the node traces, if that is required.
     is_tracing_proven: bool,
+    /// Whether it was logged that the index is at the node's head.
+    is_caught_up: bool,
     /// Whether another process had the writer at the last attempt.
     is_standby: bool,
 }
@@ -105,6 +107,7 @@ impl Follower {
             finality,
             lower_head,
             rhythm: Rhythm::default(),
+            is_caught_up: false,
             is_standby: false,
         }
     }
@@ -277,7 +280,7 @@ impl Follower {
         let is_on_our_branch = self.writer.find_block_hash(head.number).await? == Some(head.hash);
         if is_on_our_branch && head.number == tip.number {
             self.lower_head.reset();
-            self.record_caught_up();
+            self.record_caught_up(tip);
             return Ok(Outcome::CaughtUp);
         }
         let survey = self.node.survey_heads().await;
@@ -358,8 +361,11 @@ impl Follower {
         }
         self.flush(&mut batch, horizon).await?;
         // After a few blocks the head is still the head, or the next one is already announced or due to be polled.
-        if last == head && head - first < NEAR_HEAD {
-            self.record_caught_up();
+        if last == head
+            && head - first < NEAR_HEAD
+            && let Some(tip) = parent
+        {
+            self.record_caught_up(tip);
             return Ok(Outcome::CaughtUp);
         }
         Ok(Outcome::Progressed)
@@ -377,8 +383,9 @@ impl Follower {
         // Measured from a fetched block, since the head may be forged.
         let down_to = horizon.min(last.number.saturating_sub(self.config.undo_depth));
         let undo = if last.number <= horizon { Undo::Discard } else { Undo::Keep { down_to } };
+        let started = Instant::now();
         self.writer.commit(blocks, undo).await?;
-        self.progress.committed(count, transactions);
+        self.progress.committed(count, transactions, started.elapsed());
         self.rhythm.arrived(count, Instant::now());
         self.status.send_modify(|status| status.settled = status.settled.max(Some(horizon.min(last.number))));
         self.record_tip(last, Some(timestamp));
@@ -439,6 +446,7 @@ impl Follower {
         let behind = tip.map_or(head + 1, |tip| head.saturating_sub(tip.number));
         if behind > NEAR_HEAD {
             self.rhythm.forget();
+            self.is_caught_up = false;
         }
         self.status.send_modify(|status| {
             status.node_head = Some(head);
@@ -459,14 +467,15 @@ impl Follower {
         });
     }
 
-    fn record_caught_up(&self) {
-        let arrived = self.status.send_if_modified(|status| {
+    /// Logged once, and again after the index was far behind.
+    fn record_caught_up(&mut self, tip: BlockRef) {
+        self.status.send_if_modified(|status| {
             let changed = status.phase != SyncPhase::Following;
             status.phase = SyncPhase::Following;
             changed
         });
-        if arrived {
-            info!("the index has caught up with the node");
+        if !std::mem::replace(&mut self.is_caught_up, true) {
+            info!(block = tip.number, "the index has caught up with the node");
         }
     }
 }

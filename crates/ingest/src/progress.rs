@@ -1,33 +1,49 @@
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-/// Counters since the start.
-#[derive(Debug, Default)]
+use metrics::{Counter, Histogram};
+
+/// Upper bounds of the depths of reorgs, in blocks.
+const DEPTHS: &[u64] = &[1, 2, 3, 5, 10, 20, 50, 100, 256, 1_000];
+
+/// What was indexed since the start.
+#[derive(Debug)]
 pub struct Progress {
-    blocks: AtomicU64,
-    transactions: AtomicU64,
-    reverted_blocks: AtomicU64,
+    blocks: Counter,
+    transactions: Counter,
+    /// Of one batch of blocks.
+    pub commit_times: Histogram,
+    /// Blocks that each reorg reverted.
+    pub reorg_depths: Histogram,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self {
+            blocks: Counter::new(),
+            transactions: Counter::new(),
+            commit_times: Histogram::of_latencies(),
+            reorg_depths: Histogram::new(DEPTHS),
+        }
+    }
 }
 
 impl Progress {
     /// Committed blocks, including those reverted later.
     pub fn blocks(&self) -> u64 {
-        self.blocks.load(Ordering::Relaxed)
+        self.blocks.get()
     }
 
     pub fn transactions(&self) -> u64 {
-        self.transactions.load(Ordering::Relaxed)
+        self.transactions.get()
     }
 
-    pub fn reverted_blocks(&self) -> u64 {
-        self.reverted_blocks.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn committed(&self, blocks: u64, transactions: u64) {
-        self.blocks.fetch_add(blocks, Ordering::Relaxed);
-        self.transactions.fetch_add(transactions, Ordering::Relaxed);
+    pub(crate) fn committed(&self, blocks: u64, transactions: u64, time: Duration) {
+        self.blocks.add(blocks);
+        self.transactions.add(transactions);
+        self.commit_times.record_duration(time);
     }
 
     pub(crate) fn reverted(&self, blocks: u64) {
-        self.reverted_blocks.fetch_add(blocks, Ordering::Relaxed);
+        self.reorg_depths.record(blocks);
     }
 }

@@ -12,9 +12,9 @@ use domain::{
 };
 
 use crate::{
-    BlockCalls, BlockChecks, CallBlock, CallOutcome, CallRequest, CallResults, Codes, ContractCall, Endpoint, FoundLog,
-    HeadSurvey, Heads, InternalCall, LogFilter, NodeConfig, NodeError, NodeStatus, PollBounds, RetryPolicy,
-    ViewOutcome,
+    BlockCalls, BlockChecks, CallBlock, CallOutcome, CallRequest, CallResults, Codes, ContractCall, Endpoint,
+    EndpointStatus, FoundLog, HeadSurvey, Heads, InternalCall, LogFilter, NodeConfig, NodeError, NodeStatus,
+    PollBounds, RetryPolicy, ViewOutcome,
     account::fetch_account,
     blocks::fetch_block,
     call,
@@ -349,6 +349,12 @@ impl NodeClient {
             rejected_block: self.evidence.rejected_block(),
             unproven_blocks: self.evidence.unproven_blocks(),
         }
+    }
+
+    /// Every endpoint, in the order of the configuration.
+    #[must_use]
+    pub fn endpoints(&self) -> Vec<EndpointStatus> {
+        (0..self.failover.len()).map(|index| self.failover.status(index)).collect()
     }
 
     pub(crate) fn failover(&self) -> &Failover {

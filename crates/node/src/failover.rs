@@ -9,7 +9,7 @@ use domain::ChainIdentity;
 use tokio::time::Instant;
 
 use crate::{
-    NodeError,
+    EndpointStatus, NodeError,
     endpoint_health::{EndpointHealth, Operation},
     upstream::Upstream,
 };
@@ -66,6 +66,17 @@ impl Failover {
 
     pub(crate) fn health(&self, index: usize) -> MutexGuard<'_, EndpointHealth> {
         self.candidate(index).health()
+    }
+
+    pub(crate) fn status(&self, index: usize) -> EndpointStatus {
+        let upstream = self.upstream(index);
+        let health = self.health(index);
+        EndpointStatus {
+            name: upstream.name().to_owned(),
+            is_up: health.is_up(),
+            is_behind: health.behind,
+            calls: upstream.calls().methods(),
+        }
     }
 
     /// The endpoint in use: the first healthy one in the list, else the one whose suspension ends first.

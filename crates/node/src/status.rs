@@ -1,6 +1,6 @@
 use std::{
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -8,7 +8,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::RejectedBlock;
+use crate::{MethodMetrics, RejectedBlock};
 
 /// Status and counters of the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +31,18 @@ pub struct NodeStatus {
     pub rejected_block: Option<RejectedBlock>,
     /// Blocks that were accepted although a part of them could not be proven.
     pub unproven_blocks: u64,
+}
+
+/// Status and calls of one endpoint.
+#[derive(Debug, Clone)]
+pub struct EndpointStatus {
+    /// Without its secrets, so two endpoints may have the same name.
+    pub name: String,
+    /// Neither suspended nor of another chain.
+    pub is_up: bool,
+    /// Whether its head lags well behind another endpoint.
+    pub is_behind: bool,
+    pub calls: Vec<(&'static str, Arc<MethodMetrics>)>,
 }
 
 #[derive(Debug, Default)]

@@ -19,6 +19,7 @@ use tokio::{sync::watch, time::Instant};
 use self::batch_size::BatchSize;
 use crate::{
     Endpoint, NodeConfig, NodeError,
+    call_metrics::CallMetrics,
     decode::{ErrorObject, Quantity, ResponseError, decode},
     jitter::Jitter,
     limiter::{Limiter, Priority, Slot},
@@ -48,6 +49,7 @@ pub(crate) struct Upstream {
     capabilities: Capabilities,
     next_id: AtomicU64,
     counters: Arc<Counters>,
+    calls: CallMetrics,
     jitter: Arc<Jitter>,
     verifier: Arc<Verifier>,
 }
@@ -135,6 +137,7 @@ impl Upstream {
             },
             next_id: AtomicU64::new(1),
             counters,
+            calls: CallMetrics::default(),
             jitter,
             verifier: Arc::new(verifier),
         }
@@ -150,6 +153,10 @@ impl Upstream {
 
     pub(crate) fn capabilities(&self) -> &Capabilities {
         &self.capabilities
+    }
+
+    pub(crate) fn calls(&self) -> &CallMetrics {
+        &self.calls
     }
 
     pub(crate) fn concurrency_limit(&self) -> usize {
@@ -175,14 +182,33 @@ impl Upstream {
     where
         T: DeserializeOwned + Send + 'static,
     {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let (response, sent) = self.send(id, call, call.request(id)).await?;
-        self.read(call, response, sent).await
+        let outcome = async {
+            let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+            let (response, sent) = self.send(id, call, call.request(id)).await?;
+            self.read(call, response, sent).await
+        }
+        .await;
+        self.calls.ended(call.method, &outcome);
+        outcome
     }
 
     /// One slow call outside the concurrency limit, with a maximum response size; the caller bounds how many are in flight. None if
     /// the result is null.
     pub(crate) async fn call_unlimited_within<T>(
+        &self,
+        call: &Call,
+        max_bytes: usize,
+        timeout: Duration,
+    ) -> Result<Option<T>, NodeError>
+    where
+        T: DeserializeOwned + Send + 'static,
+    {
+        let outcome = self.send_unlimited_within(call, max_bytes, timeout).await;
+        self.calls.ended(call.method, &outcome);
+        outcome
+    }
+
+    async fn send_unlimited_within<T>(
         &self,
         call: &Call,
         max_bytes: usize,
@@ -207,6 +233,7 @@ impl Upstream {
             Ok(outcome) => outcome.map_err(|error| self.transport_error(call.method, error, sent))?,
             Err(_) => return Err(self.timed_out(call.method, timeout)),
         };
+        self.answered(call.method, sent);
         self.read(call, response, sent).await
     }
 
@@ -253,6 +280,7 @@ impl Upstream {
             Ok(Ok(response)) => {
                 self.silence.record_response();
                 self.counters.record_response();
+                self.answered(call.method, sent);
                 slot.answered();
                 Ok((response, sent))
             }
@@ -276,6 +304,13 @@ impl Upstream {
                 Err(self.timed_out(call.method, timeout))
             }
         }
+    }
+
+    fn answered(&self, method: &'static str, sent: Instant) {
+        let elapsed = sent.elapsed();
+        self.calls.answered(method, elapsed);
+        // With the id of the request that needed the call, if it was one.
+        tracing::debug!(endpoint = %self.name, method, ?elapsed, "the node answered");
     }
 
     async fn slot(&self, call: &Call) -> Slot<'_> {

@@ -187,7 +187,7 @@ impl Engine {
         commits.watermark.set(last).and_then(|()| commits.watermark.sync()).map_err(from_io_error)
     }
 
-    /// Compacts all tables fully, to measure the size of the data.
+    /// Compacts all tables fully.
     pub(crate) fn compact(&self) -> Result<(), StoreError> {
         let opened = self.shared.opened().ok_or_else(reopening)?;
         for keyspace in &opened.groups {

@@ -7,6 +7,7 @@ use domain::{
     PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
     TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
+use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, StateVersion, StoreError};
 
 use crate::{
@@ -26,11 +27,17 @@ pub struct EmbeddedReader {
     engine: Engine,
     caches: Arc<ReadCaches>,
     read_slots: Arc<ReadSlots>,
+    read_times: Arc<Histogram>,
 }
 
 impl EmbeddedReader {
-    pub(crate) fn new(engine: Engine, caches: Arc<ReadCaches>, read_slots: Arc<ReadSlots>) -> Self {
-        Self { engine, caches, read_slots }
+    pub(crate) fn new(
+        engine: Engine,
+        caches: Arc<ReadCaches>,
+        read_slots: Arc<ReadSlots>,
+        read_times: Arc<Histogram>,
+    ) -> Self {
+        Self { engine, caches, read_slots, read_times }
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -44,6 +51,7 @@ impl EmbeddedReader {
         &self,
         query: impl FnOnce(&ReadSnapshot) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        let _timer = self.read_times.start_timer();
         if let Some(_slot) = self.read_slots.take() {
             return query(&ReadSnapshot::open(&self.engine, Arc::clone(&self.caches))?);
         }

@@ -2,13 +2,14 @@ use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
+use metrics::Histogram;
 use store::{
-    CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RecordTransfer, Store, StoreError,
-    UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
+    CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RecordTransfer, Store,
+    StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
 use crate::{
-    blocking::ReadSlots,
+    blocking::{ReadSlots, run_blocking},
     engine::{self, Engine, EngineOptions, Repair},
     meta::{self, Binding, SCHEMA},
     private_files,
@@ -69,6 +70,7 @@ pub struct EmbeddedStore {
     /// Shared by all readers, like the slots.
     read_caches: Arc<ReadCaches>,
     read_slots: Arc<ReadSlots>,
+    read_times: Arc<Histogram>,
     user_records: EmbeddedUserRecords,
     verified_contracts: EmbeddedVerifiedContracts,
     webhook_records: EmbeddedWebhookRecords,
@@ -104,6 +106,7 @@ impl EmbeddedStore {
             writers: Arc::default(),
             read_caches: Arc::new(ReadCaches::new(options.row_cache_bytes)),
             read_slots,
+            read_times: Arc::new(Histogram::of_latencies()),
             user_records,
             verified_contracts,
             webhook_records,
@@ -159,7 +162,12 @@ impl EmbeddedStore {
 
     #[must_use]
     pub fn reader(&self) -> EmbeddedReader {
-        EmbeddedReader::new(self.engine.clone(), Arc::clone(&self.read_caches), Arc::clone(&self.read_slots))
+        EmbeddedReader::new(
+            self.engine.clone(),
+            Arc::clone(&self.read_caches),
+            Arc::clone(&self.read_slots),
+            Arc::clone(&self.read_times),
+        )
     }
 
     #[must_use]
@@ -244,6 +252,23 @@ impl Store for EmbeddedStore {
     fn record_transfer(&self) -> Arc<dyn RecordTransfer> {
         let (verified, webhooks) = (Self::verified_contracts(self), Self::webhook_records(self));
         Arc::new(EmbeddedTransfer::new(self.engine.clone(), verified, webhooks))
+    }
+
+    async fn compact(&self) -> Result<Option<u64>, StoreError> {
+        let engine = self.engine.clone();
+        run_blocking(move || {
+            engine.compact()?;
+            Ok(Some(engine.table_bytes()))
+        })
+        .await
+    }
+
+    fn read_times(&self) -> &Histogram {
+        &self.read_times
+    }
+
+    fn cache_uses(&self) -> Vec<CacheUse> {
+        self.read_caches.uses()
     }
 }
 

@@ -111,6 +111,20 @@ impl WebhookRecords for EmbeddedWebhookRecords {
         .await
     }
 
+    async fn list_newest_webhooks(&self, limit: u32) -> Result<Vec<Webhook>, StoreError> {
+        self.read(move |view| read::list_newest(view, limit as usize)).await
+    }
+
+    async fn drop_pending(&self, id: WebhookId) -> Result<Option<u64>, StoreError> {
+        self.change(Survives::PowerLoss, move |changing| {
+            if read::find_webhook(changing.view, id)?.is_none() {
+                return Ok(None);
+            }
+            changing.drop_pending(id).map(Some)
+        })
+        .await
+    }
+
     async fn watch_list(&self) -> Result<WatchList, StoreError> {
         self.read(|view| {
             let watchers = read::list_active(view)?.into_iter().map(|webhook| Watcher {
@@ -238,6 +252,19 @@ impl WebhookRecords for EmbeddedWebhookRecords {
                 }
             }
             Ok(heads)
+        })
+        .await
+    }
+
+    async fn find_oldest_untried(&self) -> Result<Option<UnixMillis>, StoreError> {
+        self.with_queues(|view, queues| {
+            let mut oldest = None;
+            for webhook in read::list_active(view)? {
+                let Some(number) = queues.find_untried(view, webhook.id)? else { continue };
+                let queued_at = read::find_row(view, webhook.id, number)?.map(|row| row.delivery.created_at);
+                oldest = oldest.into_iter().chain(queued_at).min();
+            }
+            Ok(oldest)
         })
         .await
     }

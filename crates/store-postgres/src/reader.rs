@@ -8,6 +8,7 @@ use domain::{
     PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
     TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
+use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
 use tokio_postgres::Row;
 
@@ -28,6 +29,7 @@ pub struct PostgresReader {
     /// Reads use it while it is recent enough.
     replica: Option<Arc<Replica>>,
     intersections: Arc<Intersections>,
+    read_times: Arc<Histogram>,
 }
 
 impl PostgresReader {
@@ -35,9 +37,9 @@ impl PostgresReader {
         database: Database,
         versions: Arc<Versions>,
         replica: Option<Arc<Replica>>,
-        intersections: Arc<Intersections>,
+        (intersections, read_times): (Arc<Intersections>, Arc<Histogram>),
     ) -> Self {
-        Self { database, versions, replica, intersections }
+        Self { database, versions, replica, intersections, read_times }
     }
 
     fn usable_replica(&self) -> Option<&Replica> {
@@ -55,6 +57,7 @@ impl PostgresReader {
 /// Runs a query of one statement, on the standby or on the primary.
 macro_rules! read {
     ($this:ident, |$client:ident| $query:expr) => {{
+        let _timer = $this.read_times.start_timer();
         if let Some(replica) = $this.usable_replica() {
             let read = async {
                 let $client = replica.connection().await?;
@@ -75,6 +78,7 @@ macro_rules! read {
 /// Runs a query of several statements that see the same state.
 macro_rules! read_snapshot {
     ($this:ident, |$client:ident| $query:expr) => {{
+        let _timer = $this.read_times.start_timer();
         if let Some(replica) = $this.usable_replica() {
             let read = async {
                 let mut connection = replica.connection().await?;

@@ -5,9 +5,10 @@ use std::{
 
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity, ReplicaStatus, SyncStatus};
+use metrics::Histogram;
 use store::{
-    CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RecordTransfer, Store, StoreError,
-    UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
+    CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RecordTransfer, Store,
+    StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 use tokio::sync::watch;
 
@@ -72,6 +73,7 @@ pub struct PostgresStore {
     replica: Option<(Arc<Replica>, Polling)>,
     /// Shared by all readers.
     intersections: Arc<Intersections>,
+    read_times: Arc<Histogram>,
     _listener: Listener,
     _heartbeat: WriterHeartbeat,
 }
@@ -113,6 +115,7 @@ impl PostgresStore {
             webhook_records,
             replica,
             intersections: Arc::default(),
+            read_times: Arc::new(Histogram::of_latencies()),
             _listener: listener,
             _heartbeat: heartbeat,
         })
@@ -212,7 +215,8 @@ impl PostgresStore {
     #[must_use]
     pub fn reader(&self) -> PostgresReader {
         let replica = self.replica.as_ref().map(|(replica, _)| Arc::clone(replica));
-        PostgresReader::new(self.database.clone(), Arc::clone(&self.versions), replica, Arc::clone(&self.intersections))
+        let measured = (Arc::clone(&self.intersections), Arc::clone(&self.read_times));
+        PostgresReader::new(self.database.clone(), Arc::clone(&self.versions), replica, measured)
     }
 
     /// The state of the standby that answers reads; None if there is none.
@@ -299,5 +303,18 @@ impl Store for PostgresStore {
     fn record_transfer(&self) -> Arc<dyn RecordTransfer> {
         let (database, versions) = (self.database.clone(), Arc::clone(&self.versions));
         Arc::new(PostgresTransfer::new(database, versions, Self::webhook_records(self)))
+    }
+
+    /// Rows of lists are merged in small steps by the process that writes.
+    async fn compact(&self) -> Result<Option<u64>, StoreError> {
+        Ok(None)
+    }
+
+    fn read_times(&self) -> &Histogram {
+        &self.read_times
+    }
+
+    fn cache_uses(&self) -> Vec<CacheUse> {
+        vec![self.intersections.uses()]
     }
 }

@@ -233,6 +233,23 @@ impl WebhookRecords for PostgresWebhookRecords {
         })
     }
 
+    async fn list_newest_webhooks(&self, limit: u32) -> Result<Vec<Webhook>, StoreError> {
+        let sql = format!("select {WEBHOOK} from webhook w order by w.id desc limit $1");
+        let rows = query(&self.connection().await?, &sql, &[&i64::from(limit)]).await?;
+        rows.iter().map(|row| webhook_from_row(row, 0)).collect()
+    }
+
+    async fn drop_pending(&self, id: WebhookId) -> Result<Option<u64>, StoreError> {
+        change!(self, |change| {
+            if find_webhook(change.tx, id).await?.is_none() {
+                return Ok(None);
+            }
+            let dropped = change.drop_pending(id).await?;
+            change.note(id).await?;
+            Some(dropped)
+        })
+    }
+
     async fn watch_list(&self) -> Result<WatchList, StoreError> {
         // One statement: the version belongs to the watchers.
         let sql = "select p.version, w.id, w.watched, w.events, w.after_number, w.after_hash
@@ -366,6 +383,14 @@ impl WebhookRecords for PostgresWebhookRecords {
             }
         }
         Ok(heads)
+    }
+
+    async fn find_oldest_untried(&self) -> Result<Option<UnixMillis>, StoreError> {
+        let sql = "select min(created_at) from (
+            select (select d.created_at from delivery d where d.webhook = l.webhook and d.status = 0 order by d.number limit 1)
+            from delivery_log l join webhook w on w.id = l.webhook where w.is_active and l.pending > 0
+        ) queue (created_at)";
+        get(&self.connection().await?, sql, &[]).await?.option_u64(0)
     }
 
     fn may_send(&self, webhook: WebhookId) -> bool {

@@ -27,7 +27,7 @@ pub use block_order::check_order;
 pub use contract_data::ContractDataWriter;
 pub use error::{BoxError, Failure, StoreError};
 pub use internal::{InternalProgress, InternalWriter};
-pub use lifecycle::Store;
+pub use lifecycle::{CacheUse, Store};
 pub use parties::{Parties, Party};
 pub use queue_loads::QueueLoads;
 pub use record_transfer::{RecordCopy, RecordTransfer, Transfer, TransferError, TransferId, TransferTarget};

@@ -2,11 +2,20 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
+use metrics::Histogram;
 
 use crate::{
     CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RecordTransfer, StoreError,
     UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
+
+/// Lookups in a cache since the store was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheUse {
+    pub cache: &'static str,
+    pub hits: u64,
+    pub misses: u64,
+}
 
 /// An open store: access to its parts, and operations on all of them.
 ///
@@ -42,4 +51,14 @@ pub trait Store: Send + Sync {
 
     /// For copying records to another store, or from one.
     fn record_transfer(&self) -> Arc<dyn RecordTransfer>;
+
+    /// Rewrites the index so that it takes as little space as possible, and returns its size in bytes; reads and writes
+    /// continue. None if the store does so by itself.
+    async fn compact(&self) -> Result<Option<u64>, StoreError>;
+
+    /// How long queries of the readers took since the store was opened.
+    fn read_times(&self) -> &Histogram;
+
+    /// How often the caches of the readers had what was looked up.
+    fn cache_uses(&self) -> Vec<CacheUse>;
 }

@@ -77,6 +77,13 @@ pub trait WebhookRecords: Send + Sync {
     /// Deletes a webhook and its queue; false if it is unknown.
     async fn delete_webhook(&self, id: WebhookId) -> Result<bool, StoreError>;
 
+    /// The newest webhooks of all owners, newest first, for the operator.
+    async fn list_newest_webhooks(&self, limit: u32) -> Result<Vec<Webhook>, StoreError>;
+
+    /// Drops the pending messages of a webhook, also those in flight, and counts them as dropped. Returns how many; None if
+    /// the webhook is unknown.
+    async fn drop_pending(&self, id: WebhookId) -> Result<Option<u64>, StoreError>;
+
     /// The active watchers. The version of the list changes whenever one of them does.
     async fn watch_list(&self) -> Result<WatchList, StoreError>;
 
@@ -132,6 +139,9 @@ pub trait WebhookRecords: Send + Sync {
 
     /// Every active webhook with messages to send, and when the first is due.
     async fn list_queues(&self) -> Result<Vec<QueueHead>, StoreError>;
+
+    /// When the oldest message was queued that has not been tried once, over all active webhooks; None if all have been.
+    async fn find_oldest_untried(&self) -> Result<Option<UnixMillis>, StoreError>;
 
     /// Whether this process may send the messages of a webhook now. If several processes share the queues, each webhook is
     /// sent by one of them, which may change.

@@ -178,7 +178,8 @@ function keys() {
     output.replaceChildren(table(
       ["Key", "Label", "Requests per minute", "Total requests", "Last used", ""],
       found.keys.map((item) => [
-        element("code", {}, `${item.keyPrefix}…`), item.label, String(item.requestsPerMinute), String(item.totalRequests),
+        element("code", {}, `${item.keyPrefix}…`), item.label, item.requestsPerMinute ? String(item.requestsPerMinute) : "no limit",
+        String(item.totalRequests),
         time(item.lastUsedAt), item.active ? button("Revoke", revoke(item)) : "revoked",
       ]),
     ));

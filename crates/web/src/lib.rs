@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 use axum::Router;
 pub use names::Names;
+pub use pages::ROUTES;
 pub use state::WebParts;
 
 /// All pages, wrapped in their layers.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use alloy_primitives::address;
 use domain::{Address, Exchange, TokenKind, TokenPrefix, Trade, U256};
-use enrichment::{Dexes, Labels};
+use enrichment::OperatorNames;
 
 use crate::view::{AddressLink, Amount};
 
@@ -15,8 +15,8 @@ const COMMON_NAMES: [(Address, &str); 2] =
 /// Names of addresses, exchanges, token standards, the chain and its coin.
 #[derive(Debug, Clone)]
 pub struct Names {
-    pub labels: Arc<Labels>,
-    pub dexes: Arc<Dexes>,
+    /// Of addresses and exchanges.
+    pub operator: Arc<OperatorNames>,
     pub token_prefix: TokenPrefix,
     pub chain: String,
     /// The symbol of the native coin.
@@ -25,13 +25,13 @@ pub struct Names {
 
 impl Names {
     pub(crate) fn address(&self, address: Address) -> AddressLink {
-        AddressLink::new(address, self.label(&address))
+        AddressLink::new(address, self.label(&address).as_deref())
     }
 
     /// The label of an address, or the common name of one that nobody controls.
-    pub(crate) fn label(&self, address: &Address) -> Option<&str> {
+    pub(crate) fn label(&self, address: &Address) -> Option<String> {
         let common = || COMMON_NAMES.iter().find(|(known, _)| known == address).map(|(_, name)| *name);
-        self.labels.find(address).or_else(common)
+        self.operator.labels().find(address).or_else(common).map(str::to_owned)
     }
 
     pub(crate) fn coin(&self, wei: U256) -> Amount {
@@ -44,6 +44,6 @@ impl Names {
 
     pub(crate) fn dex(&self, trade: &Trade) -> String {
         let exchange = Exchange { style: trade.pool.style, factory: trade.pool.factory };
-        self.dexes.name(exchange).into_owned()
+        self.operator.dexes().name(exchange).into_owned()
     }
 }

@@ -41,6 +41,41 @@ use crate::{
 
 type App = Arc<WebState>;
 
+/// The patterns of all pages, assets and redirects, for metrics.
+pub const ROUTES: [&str; 31] = [
+    "/",
+    "/blocks",
+    "/block/{id}",
+    "/transactions",
+    "/tx/{hash}",
+    "/tx/{hash}/input",
+    "/transfers",
+    "/address/{address}",
+    "/tokens",
+    "/token/{address}",
+    "/token/{address}/{id}",
+    "/trades",
+    "/contracts",
+    "/address/{address}/call",
+    "/verify",
+    "/verify/compilers",
+    "/keys",
+    "/webhooks",
+    "/search",
+    "/search/suggest",
+    "/verify-ui/jobs/{id}",
+    "/repo-ui/{chain}/{address}",
+    "/robots.txt",
+    "/txs",
+    "/blocks/{id}",
+    "/transactions/{hash}",
+    "/addresses/{address}",
+    "/tokens/{address}",
+    "/assets/{name}",
+    "/favicon.ico",
+    "/favicon.svg",
+];
+
 pub(crate) fn router() -> Router<App> {
     Router::new()
         .route("/", get(home::show))

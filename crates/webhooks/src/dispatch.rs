@@ -4,6 +4,7 @@
 //! decides who sends next and [`slots`] how many; both are pure, without clock or sockets.
 
 mod endpoint;
+mod metrics;
 mod schedule;
 mod send;
 mod slots;
@@ -20,13 +21,13 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub use self::slots::MAX_PARKED;
 use self::{
     endpoint::Endpoint,
     schedule::Schedule,
     send::Sent,
     slots::{SlotId, Slots},
 };
+pub use self::{metrics::DeliveryMetrics, slots::MAX_PARKED};
 use crate::{
     Vault, Wake,
     breaker::Trust,
@@ -60,6 +61,7 @@ pub struct Dispatcher {
     idle_connections: usize,
     scanned_at: Option<Instant>,
     leases_released: bool,
+    metrics: Arc<DeliveryMetrics>,
     /// For the jitter between attempts.
     rng: StdRng,
 }
@@ -103,8 +105,15 @@ impl Dispatcher {
             idle_connections: 0,
             scanned_at: None,
             leases_released: false,
+            metrics: Arc::default(),
             rng: StdRng::from_rng(&mut rand::rng()),
         }
+    }
+
+    /// Counts attempts together with the dispatchers that ran before this one.
+    #[must_use]
+    pub fn with_metrics(self, metrics: Arc<DeliveryMetrics>) -> Self {
+        Self { metrics, ..self }
     }
 
     /// Makes the jitter deterministic, for simulations.
@@ -356,6 +365,7 @@ impl Dispatcher {
                 }
             }
             pauses.extend(sent.pause.map(|pause| (sent.report.webhook, pause)));
+            self.metrics.record(&sent.report);
             reports.push(sent.report);
         }
         let states = self.record_attempts(reports).await?;

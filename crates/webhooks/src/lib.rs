@@ -18,7 +18,7 @@ mod sign;
 mod wake;
 
 pub use clock::correct_clock;
-pub use dispatch::{Dispatcher, MAX_PARKED};
+pub use dispatch::{DeliveryMetrics, Dispatcher, MAX_PARKED};
 pub use follow::Matcher;
 pub use housekeeping::run_housekeeping;
 pub use payload::event_name;

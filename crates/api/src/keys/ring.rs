@@ -137,6 +137,11 @@ impl KeyUses {
         }
     }
 
+    /// Has a key read from the store again, after the operator changed it.
+    pub fn forget(&self, digest: &KeyDigest) {
+        self.0.invalidate(digest);
+    }
+
     /// Persists the last counts. Called after the last request.
     pub async fn finish(&self) {
         self.0.persist_uses().await;

@@ -10,6 +10,7 @@ use axum::{
 use clients::{Client, TrustedProxies};
 
 use crate::{
+    ApiMetrics,
     clock::unix_millis_now,
     dialect::{DialectAdmission, DialectRules},
     error::ApiError,
@@ -29,6 +30,7 @@ pub(crate) struct Admission {
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) limits: RateLimits,
     pub(crate) proxies: TrustedProxies,
+    pub(crate) metrics: Arc<ApiMetrics>,
 }
 
 pub(crate) enum Identity {
@@ -75,7 +77,10 @@ impl Admission {
     pub(crate) async fn decide(&self, client: Client, identity: Identity) -> (Result<Caller, ApiError>, LimitDecision) {
         let decision = self.limits.try_acquire(client, limited_caller(&identity)).await;
         let caller = match (decision.retry_after(), identity) {
-            (Some(retry_after), identity) => Err(rate_limited(retry_after, &identity)),
+            (Some(retry_after), identity) => {
+                self.metrics.rate_limited.count(&decision);
+                Err(rate_limited(retry_after, &identity))
+            }
             (None, Identity::Unknown(error)) => Err(error),
             (None, Identity::Known(caller)) => {
                 if let Caller(Some(key)) = &caller {
@@ -141,6 +146,7 @@ impl Scope {
 
 fn limited_caller(identity: &Identity) -> LimitedCaller {
     match identity {
+        Identity::Known(Caller(Some(key))) if key.requests_per_minute == 0 => LimitedCaller::Unlimited,
         Identity::Known(Caller(Some(key))) => {
             LimitedCaller::WithKey { id: key.id, requests_per_minute: key.requests_per_minute }
         }

@@ -22,7 +22,7 @@ use crate::{
 
 /// Wraps a router in the layers of the API, without rate limits and without a response cache.
 pub(crate) fn wrap(router: Router) -> Router {
-    wrap_with_cache(router, ResponseCache::new(0, Box::new(|| None)))
+    wrap_with_cache(router, ResponseCache::new(0, Box::new(|| None), Arc::default()))
 }
 
 /// The same, with a response cache.
@@ -31,6 +31,7 @@ pub(crate) fn wrap_with_cache(router: Router, cache: ResponseCache) -> Router {
         keys: Arc::new(KeyRing::new(Arc::new(MemoryRecords::default()))),
         limits: RateLimits::new(LimitConfig { anonymous: None, keyed_client: None }),
         proxies: TrustedProxies::default(),
+        metrics: Arc::default(),
     };
     super::wrap(router, Arc::new(admission), cache, Vec::new(), IndexedBlock::none())
 }

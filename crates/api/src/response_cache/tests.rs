@@ -26,7 +26,7 @@ struct TestServer {
 }
 
 fn index_version(version: u64) -> IndexVersion {
-    IndexVersion { chain: StateVersion(version), verified: StateVersion(0), tip: None }
+    IndexVersion { chain: StateVersion(version), verified: StateVersion(0), names: 0, tip: None }
 }
 
 impl TestServer {
@@ -52,7 +52,8 @@ impl TestServer {
             )
             .route("/api/v1/long", get(async || cacheable("long ".repeat(1_000))));
         let current = Arc::clone(&version);
-        let cache = ResponseCache::new(bytes, Box::new(move || current.lock().unwrap().map(index_version)));
+        let cache =
+            ResponseCache::new(bytes, Box::new(move || current.lock().unwrap().map(index_version)), Arc::default());
         Self { router: wrap_with_cache(router, cache), rendered, version }
     }
 

@@ -69,7 +69,8 @@ async fn get_address(
         Some(account) => account.code,
         None => indexed_code(&*app.chain, address).await?,
     };
-    let label = app.labels.find(&address);
+    let labels = app.names.labels();
+    let label = labels.find(&address);
     let token = token.map(|token| wire::Token::new(token, app.token_prefix));
     let source = find_source(&*app.verified, address, code).await?;
     let detail = wire::AddressDetail::new(&summary, account.as_ref(), code, label, recent, token)
@@ -86,7 +87,8 @@ async fn get_unindexed(app: &ApiState, address: Address) -> Result<JsonResponse<
     let tip = app.chain.find_tip().await?.ok_or(ApiError::AddressNotFound)?;
     let account = app.accounts.find_unindexed(tip, address, || true).await?.ok_or(ApiError::AddressNotFound)?;
     let source = find_source(&*app.verified, address, account.code).await?;
-    let detail = wire::AddressDetail::unindexed(address, &account, app.labels.find(&address)).with_source(source);
+    let labels = app.names.labels();
+    let detail = wire::AddressDetail::unindexed(address, &account, labels.find(&address)).with_source(source);
     let response = JsonResponse::new(detail, Freshness::UntilNextBlock);
     Ok(if account.block == tip.number { response.cacheable() } else { response })
 }

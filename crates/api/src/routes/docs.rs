@@ -17,6 +17,8 @@ const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 
+pub(crate) const ROUTES: [&str; 3] = ["/docs", "/docs/docs.css", "/docs/docs.js"];
+
 pub(crate) fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
         .route("/docs", get(async || file(include_str!("../../assets/docs/index.html"), "text/html; charset=utf-8")))

@@ -99,7 +99,8 @@ async fn select(app: &App, selection: Selection, window: PageRequest) -> Result<
         }
         Selection::DexTrades(selection) => {
             let page = list_trades(app, &selection, window).await?;
-            records(page, |trade| QueryRecord::DexTrade(wire::DexTrade::new(trade, &app.dexes)))
+            let dexes = app.names.dexes();
+            records(page, |trade| QueryRecord::DexTrade(wire::DexTrade::new(trade, &dexes)))
         }
     })
 }
@@ -112,6 +113,6 @@ fn records<T>(page: Page<T>, record: impl FnMut(T) -> QueryRecord) -> Page<Query
 async fn list_trades(app: &App, selection: &TradeSelection, window: PageRequest) -> Result<Page<Trade>, ApiError> {
     let TradeSelection { maker, dex, blocks } = selection;
     let (maker, blocks) = (*maker, *blocks);
-    let exchanges = dex.as_ref().map(|dex| app.dexes.exchanges(dex));
+    let exchanges = dex.as_ref().map(|dex| app.names.dexes().exchanges(dex));
     Ok(app.chain.list_trades(&TradeFilter { maker, pool: None, exchanges, blocks }, window).await?)
 }

@@ -24,7 +24,7 @@ pub struct ApiKey {
     pub key_prefix: String,
     #[schema(example = "ci")]
     pub label: String,
-    /// The rate limit: requests allowed in any 60 seconds.
+    /// The rate limit: requests allowed in any 60 seconds; 0: no limit.
     #[schema(example = 100)]
     pub requests_per_minute: u32,
     /// Requests made with the key; may lag by a second.

@@ -200,6 +200,20 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_RESPONSE_CACHE", value_name = "MB")]
     pub(crate) response_cache: Option<u64>,
 
+    /// Where the admin interface listens, which serves metrics: the path of a unix socket [default: admin.sock in the data
+    /// folder; with --database, none]
+    #[arg(long, env = "EXPLORER_ADMIN_SOCKET", value_name = "PATH")]
+    pub(crate) admin_socket: Option<PathBuf>,
+
+    /// Serve the admin interface on this address, too. Clients send a token: that of --admin-token-file or, on a loopback
+    /// address, the one in admin.token of the data folder, which is created
+    #[arg(long, env = "EXPLORER_ADMIN_LISTEN", value_name = "ADDR")]
+    pub(crate) admin_listen: Option<SocketAddr>,
+
+    /// A file with the token for --admin-listen, at least 16 characters
+    #[arg(long, env = "EXPLORER_ADMIN_TOKEN_FILE", value_name = "FILE")]
+    pub(crate) admin_token_file: Option<PathBuf>,
+
     /// What to log, such as `info` or `ingest=debug,warn` [default: info]
     #[arg(long, env = "EXPLORER_LOG", value_name = "FILTER")]
     pub(crate) log: Option<String>,
@@ -264,6 +278,9 @@ impl RunOptions {
             verify_blocks: self.verify_blocks.or(other.verify_blocks),
             memory: self.memory.or(other.memory),
             response_cache: self.response_cache.or(other.response_cache),
+            admin_socket: self.admin_socket.or(other.admin_socket),
+            admin_listen: self.admin_listen.or(other.admin_listen),
+            admin_token_file: self.admin_token_file.or(other.admin_token_file),
             log: self.log.or(other.log),
             log_format: self.log_format.or(other.log_format),
             config: self.config.or(other.config),

@@ -3,6 +3,7 @@
 // Everything here is test code, including helpers that clippy does not recognize as such.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stdout)]
 
+mod admin;
 mod approvals;
 mod architecture;
 mod bad_bodies;
@@ -23,6 +24,7 @@ mod hardhat_and_ganache;
 mod internal;
 mod keys;
 mod limits;
+mod log_lines;
 mod logs;
 mod nft_metadata;
 mod nfts;

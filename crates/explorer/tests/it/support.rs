@@ -1,5 +1,6 @@
 //! Starts the real binary and real or scripted nodes, and reads the whole API.
 
+pub(crate) mod admin;
 pub(crate) mod anvil;
 pub(crate) mod anvil_history;
 pub(crate) mod api_state;

@@ -69,6 +69,25 @@ impl Upstream {
         calls: &[Call],
     ) -> Result<Vec<Result<Option<T>, NodeError>>, BatchError> {
         let Some(first) = calls.first() else { return Ok(Vec::new()) };
+        let answered = self.send_batch(first, calls).await;
+        match &answered {
+            Ok(outcomes) => {
+                calls.iter().zip(outcomes).for_each(|(call, outcome)| self.calls.ended(call.method, outcome));
+            }
+            Err(BatchError::Rejected(error) | BatchError::Failed(error)) => {
+                self.calls.failed(first.method, error, calls.len());
+            }
+            // Sent again in smaller ones.
+            Err(BatchError::TooLarge) => {}
+        }
+        answered
+    }
+
+    async fn send_batch<T: DeserializeOwned>(
+        &self,
+        first: &Call,
+        calls: &[Call],
+    ) -> Result<Vec<Result<Option<T>, NodeError>>, BatchError> {
         let method = first.method;
         let first_id = self.next_id.fetch_add(calls.len() as u64, Ordering::Relaxed);
         let requests: Vec<String> = (first_id..).zip(calls).map(|(id, call)| call.request(id)).collect();

@@ -192,6 +192,12 @@ impl WebhookRecords for GatedRecords {
     async fn delete_webhook(&self, id: WebhookId) -> Result<bool, StoreError> {
         self.1.pass("delete webhook", Survives::PowerLoss, self.0.delete_webhook(id)).await
     }
+    async fn list_newest_webhooks(&self, limit: u32) -> Result<Vec<Webhook>, StoreError> {
+        self.0.list_newest_webhooks(limit).await
+    }
+    async fn drop_pending(&self, id: WebhookId) -> Result<Option<u64>, StoreError> {
+        self.1.pass("drop pending", Survives::PowerLoss, self.0.drop_pending(id)).await
+    }
     async fn watch_list(&self) -> Result<WatchList, StoreError> {
         self.0.watch_list().await
     }
@@ -240,6 +246,9 @@ impl WebhookRecords for GatedRecords {
     }
     async fn list_queues(&self) -> Result<Vec<QueueHead>, StoreError> {
         self.0.list_queues().await
+    }
+    async fn find_oldest_untried(&self) -> Result<Option<UnixMillis>, StoreError> {
+        self.0.find_oldest_untried().await
     }
     async fn find_due(&self, webhook: WebhookId) -> Result<Option<UnixMillis>, StoreError> {
         self.0.find_due(webhook).await

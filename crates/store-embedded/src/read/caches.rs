@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use domain::BlockNumber;
 use quick_cache::sync::Cache;
+use store::CacheUse;
 
 use super::{CheckpointCache, Condition};
 use crate::{
@@ -36,5 +37,12 @@ impl ReadCaches {
             addresses: Cache::new(entries(ADDRESS_BYTES)),
             blocks: Cache::new(entries(BLOCK_BYTES)),
         }
+    }
+
+    pub(crate) fn uses(&self) -> Vec<CacheUse> {
+        vec![
+            CacheUse { cache: "address_rows", hits: self.addresses.hits(), misses: self.addresses.misses() },
+            CacheUse { cache: "block_rows", hits: self.blocks.hits(), misses: self.blocks.misses() },
+        ]
     }
 }

@@ -135,6 +135,13 @@ impl Change<'_> {
         Ok(())
     }
 
+    /// Drops all pending messages of a webhook, and returns how many.
+    pub(super) fn drop_pending(&mut self, webhook: WebhookId) -> Result<u64, StoreError> {
+        let pending = self.log(webhook)?.pending;
+        self.drop_oldest(webhook, pending)?;
+        Ok(pending)
+    }
+
     /// Drops the oldest pending messages of a webhook, and everything older.
     fn drop_oldest(&mut self, webhook: WebhookId, count: u64) -> Result<(), StoreError> {
         let mut left = count;

@@ -186,6 +186,18 @@ impl Queues {
         Ok(due)
     }
 
+    /// The oldest message that has not been tried.
+    pub(super) fn find_untried(
+        &mut self,
+        view: &View,
+        webhook: WebhookId,
+    ) -> Result<Option<DeliveryNumber>, StoreError> {
+        if read::delivery_log(view, webhook)?.pending == 0 {
+            return Ok(None);
+        }
+        Ok(self.fresh(view, webhook)?.next().transpose()?.map(|queued| queued.number))
+    }
+
     /// The oldest due messages that are not leased.
     pub(super) fn take(
         &mut self,

@@ -60,6 +60,12 @@ pub(super) fn list_all(view: &View) -> impl Iterator<Item = Result<Webhook, Stor
     })
 }
 
+/// The newest webhooks, newest first.
+pub(super) fn list_newest(view: &View, limit: usize) -> Result<Vec<Webhook>, StoreError> {
+    let newest = view.prefix(Table::Webhook, &Key::EMPTY).rev().take(limit);
+    newest.map(|row| row.and_then(|(key, row)| rows::read_webhook(number_in_key(&key, 0), &row))).collect()
+}
+
 pub(super) fn list_active(view: &View) -> Result<Vec<Webhook>, StoreError> {
     list_all(view).filter(|webhook| webhook.as_ref().map_or(true, |webhook| webhook.active)).collect()
 }

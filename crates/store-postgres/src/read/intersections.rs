@@ -6,7 +6,7 @@ use std::sync::Arc;
 use deadpool_postgres::GenericClient;
 use domain::{BlockRange, BlockRef, Page, PageRequest};
 use quick_cache::{Weighter, sync::Cache};
-use store::StoreError;
+use store::{CacheUse, StoreError};
 
 use super::select::{Numbering, span};
 use crate::{database::find, rows::RowExt};
@@ -55,6 +55,10 @@ struct Now {
 }
 
 impl Intersections {
+    pub(crate) fn uses(&self) -> CacheUse {
+        CacheUse { cache: "intersections", hits: self.0.hits(), misses: self.0.misses() }
+    }
+
     /// A page of the ids in a range of blocks. `filter` names what they have in common, and `find` returns all of a span.
     pub(super) async fn page(
         &self,

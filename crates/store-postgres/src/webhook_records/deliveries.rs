@@ -156,6 +156,15 @@ impl Change<'_> {
         Ok(())
     }
 
+    /// Drops all pending messages of a webhook, and returns how many.
+    pub(super) async fn drop_pending(&mut self, webhook: WebhookId) -> Result<u64, StoreError> {
+        let pending = self.log(webhook).await?.pending;
+        if pending > 0 {
+            self.drop_oldest(webhook, pending).await?;
+        }
+        Ok(pending)
+    }
+
     /// Drops the oldest pending messages of a webhook, and everything older.
     async fn drop_oldest(&mut self, webhook: WebhookId, count: u64) -> Result<(), StoreError> {
         let sql =

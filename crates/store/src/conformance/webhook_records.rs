@@ -13,7 +13,7 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 
 use crate::{
     AddWebhookError, EnqueueError, MatchedBlock, Matches, NewEvent, Part, QueueHead, Recipient, WEBHOOKS_PER_OWNER,
-    WebhookLimits, WebhookRecords,
+    WebhookLimits, WebhookRecords, WebhookTotals,
 };
 
 const ALICE: Address = Address::repeat_byte(0xa1);
@@ -30,6 +30,8 @@ pub async fn run_webhook_records(records: Arc<dyn WebhookRecords>) {
     matches_and_cursor_move_together(records).await;
     messages_are_claimed_in_order_and_leased(records).await;
     attempts_are_recorded(records).await;
+    the_oldest_untried_message_is_found(records).await;
+    the_operator_lists_webhooks_and_drops_their_messages(records).await;
     a_wrong_clock_does_not_delay_messages_for_long(records).await;
     a_deleted_or_paused_webhook_sends_nothing(records).await;
     a_message_can_be_requeued(records).await;
@@ -294,6 +296,51 @@ async fn attempts_are_recorded(records: &dyn WebhookRecords) {
     assert_eq!(logged[1].attempts.len(), 2);
     let newest = records.list_deliveries(hook.id, PageRequest::newest(2)).await.expect("list");
     assert_eq!((newest.total, newest.items[0].number, newest.items[1].number), (4, 4, 3));
+}
+
+async fn the_oldest_untried_message_is_found(records: &dyn WebhookRecords) {
+    let (hook, before) = (added(records).await, records.find_oldest_untried().await.expect("oldest"));
+    for (number, at) in [(1, 7), (2, 9), (3, NOW + MINUTE)] {
+        records.enqueue(message(hook.id, number, None), at).await.expect("enqueue");
+    }
+    let oldest = async || records.find_oldest_untried().await.expect("oldest");
+    assert_eq!(oldest().await, Some(7));
+    let claimed = claim(records, hook.id, 2, NOW).await;
+    assert_eq!(oldest().await, Some(7), "a message in flight has not been tried");
+    let failed = report(&claimed[0], NOW, 500, NextStep::RetryAt(NOW + MINUTE));
+    let delivered = report(&claimed[1], NOW, 200, NextStep::Done);
+    records.record_attempts(vec![failed, delivered]).await.expect("record");
+    assert_eq!(oldest().await, before.or(Some(NOW + MINUTE)).min(Some(NOW + MINUTE)));
+    let pause = WebhookChange { active: Some(false), ..WebhookChange::default() };
+    records.change_webhook(hook.id, pause).await.expect("pause");
+    assert_eq!(oldest().await, before, "a paused webhook sends nothing");
+}
+
+async fn the_operator_lists_webhooks_and_drops_their_messages(records: &dyn WebhookRecords) {
+    let (first, second) = (added(records).await, added(records).await);
+    let newest = records.list_newest_webhooks(2).await.expect("newest");
+    assert_eq!(newest.iter().map(|webhook| webhook.id).collect::<Vec<_>>(), [second.id, first.id]);
+    for number in 1..=3 {
+        records.enqueue(message(first.id, number, None), NOW).await.expect("enqueue");
+    }
+    records.enqueue(message(second.id, 1, None), NOW).await.expect("enqueue");
+    let claimed = claim(records, first.id, 2, NOW).await;
+    records.record_attempts(vec![report(&claimed[0], NOW, 200, NextStep::Done)]).await.expect("record");
+    let before = records.totals();
+    assert_eq!(records.drop_pending(first.id).await.expect("drop"), Some(2));
+    assert_eq!(records.totals(), WebhookTotals { pending: before.pending - 2, dropped: before.dropped + 2, ..before });
+    let counts = records.queue_counts(first.id).await.expect("counts");
+    assert_eq!((counts.pending, counts.dropped), (0, 2));
+    assert_eq!(claim(records, first.id, 9, NOW + 2 * MINUTE).await, []);
+    // The attempt that was in flight has nothing to record.
+    records.record_attempts(vec![report(&claimed[1], NOW, 200, NextStep::Done)]).await.expect("record");
+    assert_eq!(records.queue_counts(first.id).await.expect("counts").pending, 0);
+    assert_eq!(records.queue_counts(second.id).await.expect("counts").pending, 1, "another queue is not changed");
+    records.enqueue(message(first.id, 4, None), NOW).await.expect("enqueue");
+    assert_eq!(claim(records, first.id, 9, NOW + 2 * MINUTE).await.len(), 1, "new messages are sent");
+    assert_eq!(records.drop_pending(second.id).await.expect("drop"), Some(1));
+    assert_eq!(records.drop_pending(second.id).await.expect("drop"), Some(0));
+    assert_eq!(records.drop_pending(u64::from(u32::MAX)).await.expect("drop"), None);
 }
 
 async fn a_wrong_clock_does_not_delay_messages_for_long(records: &dyn WebhookRecords) {

@@ -143,7 +143,7 @@ pub(super) async fn show(
         Some(hash) => app.verified.find_verified_summary(address, hash).await?,
         None => None,
     };
-    let label = app.names.label(&address).map(sanitize_name);
+    let label = app.names.label(&address).as_deref().map(sanitize_name);
     let label = label
         .or_else(|| token.as_ref().map(|token| sanitize_name(&token.metadata.name)).filter(|name| !name.is_empty()))
         .or_else(|| verified.map(|summary| sanitize_name(&summary.name)));

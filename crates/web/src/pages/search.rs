@@ -84,7 +84,8 @@ impl WebState {
         if query.is_empty() {
             return Ok(matches);
         }
-        for (address, label) in self.names.labels.starting_with(query).into_iter().take(MAX_MATCHES) {
+        let labels = self.names.operator.labels();
+        for (address, label) in labels.starting_with(query).into_iter().take(MAX_MATCHES) {
             let full = address.to_checksum(None);
             matches.push(Match {
                 kind: "Address",

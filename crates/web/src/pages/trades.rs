@@ -32,7 +32,7 @@ struct Trades {
 
 pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -> Result<Response, PageError> {
     let dex = params.dex.as_deref().filter(|dex| !dex.is_empty());
-    let exchanges = dex.map(|dex| app.names.dexes.exchanges(dex));
+    let exchanges = dex.map(|dex| app.names.operator.dexes().exchanges(dex));
     let filter = TradeFilter { exchanges, ..TradeFilter::default() };
     let listed = app.chain.list_trades(&filter, params.paging.request()).await?;
     let path = dex.map_or_else(|| "/trades".to_owned(), |dex| format!("/trades?dex={}", url_encode(dex)));

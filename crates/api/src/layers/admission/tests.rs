@@ -42,6 +42,7 @@ impl TestServer {
             keys: Arc::clone(&keys),
             limits: RateLimits::new(limits),
             proxies: TrustedProxies::new(vec!["10.0.0.0/8".parse().unwrap()]),
+            metrics: Arc::default(),
         };
         let handler = async || JsonResponse::new([1], Freshness::UntilNextBlock);
         let router = Router::new()
@@ -57,7 +58,7 @@ impl TestServer {
             router: layers::wrap(
                 router,
                 Arc::new(admission),
-                ResponseCache::new(0, Box::new(|| None)),
+                ResponseCache::new(0, Box::new(|| None), Arc::default()),
                 Vec::new(),
                 layers::IndexedBlock::none(),
             ),
@@ -301,6 +302,7 @@ async fn key_check_limiter_and_headers_cost_less_than_ten_microseconds() {
             keyed_client: NonZeroU32::MAX.into(),
         }),
         proxies: TrustedProxies::default(),
+        metrics: Arc::default(),
     };
     let admit = async |State(admission): State<Arc<Admission>>, mut request: Request, next: Next| {
         let Admitted { rejection, limits } = admission.admit(&mut request, None).await;

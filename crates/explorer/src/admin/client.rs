@@ -1,0 +1,72 @@
+//! Sends commands to the admin interface of a running service.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, anyhow, bail};
+use axum::http::{Method, Request, StatusCode, header};
+use http_body_util::{BodyExt, Full};
+use hyper::{body::Bytes, client::conn::http1};
+use hyper_util::rt::TokioIo;
+use serde::Serialize;
+use tokio::net::UnixStream;
+
+/// A connection to the socket of a running service, for one request.
+#[derive(Debug)]
+pub(crate) struct AdminClient {
+    path: PathBuf,
+    stream: UnixStream,
+}
+
+impl AdminClient {
+    /// None if no service listens on the socket.
+    pub(crate) async fn find(path: &Path) -> anyhow::Result<Option<Self>> {
+        match UnixStream::connect(path).await {
+            Ok(stream) => Ok(Some(Self { path: path.to_owned(), stream })),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(anyhow!(error)).with_context(|| {
+                format!("cannot use the admin socket {}: run the command as the user of the service", path.display())
+            }),
+            // A path that is too long for a socket is invalid input.
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The service must be running.
+    pub(crate) async fn connect(path: &Path) -> anyhow::Result<Self> {
+        Self::find(path).await?.with_context(|| {
+            format!(
+                "no explorer listens on {}: start it, or give its data folder with --data or its socket with --admin-socket",
+                path.display()
+            )
+        })
+    }
+
+    pub(crate) async fn get(self, path: &str) -> anyhow::Result<String> {
+        self.send(Method::GET, path, Bytes::new()).await
+    }
+
+    /// Sends a command as JSON, and returns the text to print.
+    pub(crate) async fn post(self, path: &str, command: &impl Serialize) -> anyhow::Result<String> {
+        let body = serde_json::to_vec(command)?;
+        self.send(Method::POST, path, body.into()).await
+    }
+
+    async fn send(self, method: Method, path: &str, body: Bytes) -> anyhow::Result<String> {
+        let lost = || format!("the explorer on {} did not answer", self.path.display());
+        let (mut sender, connection) = http1::handshake(TokioIo::new(self.stream)).await.with_context(lost)?;
+        tokio::spawn(connection);
+        let request = Request::builder().method(method).uri(path).header(header::HOST, "admin");
+        let request = request.header(header::CONTENT_TYPE, "application/json").body(Full::new(body))?;
+        let response = sender.send_request(request).await.with_context(lost)?;
+        let status = response.status();
+        let body = response.into_body().collect().await.with_context(lost)?.to_bytes();
+        let text = String::from_utf8_lossy(&body).into_owned();
+        match status {
+            StatusCode::OK => Ok(text),
+            StatusCode::NOT_FOUND => bail!("the running explorer does not know this command: it is another version"),
+            _ => Err(anyhow!("{}", text.trim_end())),
+        }
+    }
+}

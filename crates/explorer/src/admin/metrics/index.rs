@@ -1,0 +1,54 @@
+//! How far the index is.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use domain::{Stats, SyncPhase, SyncStatus};
+use ingest::Progress;
+use metrics::Text;
+
+const PHASES: [&str; 5] = ["starting", "backfilling", "following", "waiting", "halted"];
+
+pub(super) fn write(text: &mut Text, sync: &SyncStatus, stats: Option<&Stats>, progress: &Progress) {
+    text.gauge("explorer_index_tip_block", "The newest indexed block.").value(sync.tip.map(|tip| tip.number));
+    text.gauge("explorer_index_tip_timestamp_seconds", "The time of the newest indexed block.")
+        .value(sync.tip_timestamp);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let age = sync.tip_timestamp.map(|timestamp| now.saturating_sub(timestamp));
+    text.gauge("explorer_index_tip_age_seconds", "The age of the newest indexed block.").value(age);
+    text.gauge("explorer_node_head_block", "The newest block of the node.").value(sync.node_head);
+    text.gauge("explorer_node_reachable", "Whether the node answered the last request: 1 or 0.")
+        .value(sync.node_reachable);
+    let lag = sync.lag();
+    text.gauge("explorer_index_lag_blocks", "Blocks of the node that are not indexed.").value(lag);
+    text.gauge(
+        "explorer_index_lag_seconds",
+        "The age of the newest indexed block while the node has newer ones, else 0.",
+    )
+    .value(lag.and_then(|lag| if lag == 0 { Some(0) } else { age }));
+    let mut phases = text.gauge("explorer_index_phase", "Whether indexing is in a phase: 1 or 0.");
+    for phase in PHASES {
+        phases.sample(&[("phase", phase)], phase == name_of(&sync.phase));
+    }
+    text.gauge("explorer_index_transactions", "Transactions in the index.")
+        .value(stats.map(|stats| stats.total_transactions));
+    text.gauge("explorer_index_tokens", "Tokens in the index.").value(stats.map(|stats| stats.total_tokens));
+    text.counter("explorer_indexed_blocks_total", "Blocks that this process has indexed, with those reverted later.")
+        .value(progress.blocks());
+    text.counter(
+        "explorer_indexed_transactions_total",
+        "Transactions that this process has indexed, with those reverted later.",
+    )
+    .value(progress.transactions());
+    text.histogram("explorer_reorg_depth_blocks", "Blocks that a reorg has reverted; the count is that of the reorgs.")
+        .buckets(&[], &progress.reorg_depths);
+}
+
+fn name_of(phase: &SyncPhase) -> &'static str {
+    match phase {
+        SyncPhase::Starting => "starting",
+        SyncPhase::Backfilling => "backfilling",
+        SyncPhase::Following => "following",
+        SyncPhase::Waiting { .. } => "waiting",
+        SyncPhase::Halted { .. } => "halted",
+    }
+}

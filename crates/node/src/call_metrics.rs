@@ -1,0 +1,127 @@
+//! How many calls an endpoint was sent, how they ended, and how long they took.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use metrics::{Counter, Histogram};
+
+use crate::NodeError;
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallEnd {
+    Ok,
+    /// A JSON-RPC error.
+    Rpc,
+    /// The node refused the call because of a rate limit.
+    Limited,
+    HttpStatus,
+    TimedOut,
+    Unreachable,
+    Invalid,
+}
+
+impl CallEnd {
+    pub const ALL: [Self; 7] =
+        [Self::Ok, Self::Rpc, Self::Limited, Self::HttpStatus, Self::TimedOut, Self::Unreachable, Self::Invalid];
+
+    fn of(error: &NodeError) -> Self {
+        match error {
+            NodeError::Rpc { .. } => Self::Rpc,
+            NodeError::Limited { .. } => Self::Limited,
+            NodeError::HttpStatus { .. } => Self::HttpStatus,
+            NodeError::Silent { .. } | NodeError::TimedOut { .. } => Self::TimedOut,
+            NodeError::Unreachable { .. }
+            | NodeError::Dropped { .. }
+            | NodeError::NoEndpoint
+            | NodeError::Setup { .. } => Self::Unreachable,
+            NodeError::InvalidResponse { .. } | NodeError::InvalidBlock { .. } | NodeError::WrongChain { .. } => {
+                Self::Invalid
+            }
+        }
+    }
+}
+
+/// Calls of one method.
+#[derive(Debug)]
+pub struct MethodMetrics {
+    ends: [Counter; CallEnd::ALL.len()],
+    /// From the request to the response; a batch counts once, for the method of its first call.
+    pub latency: Histogram,
+}
+
+impl MethodMetrics {
+    fn new() -> Self {
+        Self { ends: Default::default(), latency: Histogram::of_latencies() }
+    }
+
+    /// The number of calls that ended in each way.
+    pub fn ends(&self) -> impl Iterator<Item = (CallEnd, u64)> {
+        CallEnd::ALL.into_iter().zip(self.ends.iter().map(Counter::get))
+    }
+}
+
+/// Calls of one endpoint. Methods are added when they are first called; they are constants, so there are few.
+#[derive(Debug, Default)]
+pub(crate) struct CallMetrics(RwLock<BTreeMap<&'static str, Arc<MethodMetrics>>>);
+
+impl CallMetrics {
+    pub(crate) fn answered(&self, method: &'static str, latency: Duration) {
+        self.of(method).latency.record_duration(latency);
+    }
+
+    pub(crate) fn ended<T>(&self, method: &'static str, outcome: &Result<T, NodeError>) {
+        self.count(method, outcome.as_ref().err().map_or(CallEnd::Ok, CallEnd::of), 1);
+    }
+
+    /// Counts all calls of a batch that failed as a whole.
+    pub(crate) fn failed(&self, method: &'static str, error: &NodeError, calls: usize) {
+        self.count(method, CallEnd::of(error), calls as u64);
+    }
+
+    fn count(&self, method: &'static str, end: CallEnd, calls: u64) {
+        if let Some(counter) = self.of(method).ends.get(end as usize) {
+            counter.add(calls);
+        }
+    }
+
+    fn of(&self, method: &'static str) -> Arc<MethodMetrics> {
+        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(method) {
+            return Arc::clone(known);
+        }
+        let mut methods = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(methods.entry(method).or_insert_with(|| Arc::new(MethodMetrics::new())))
+    }
+
+    pub(crate) fn methods(&self) -> Vec<(&'static str, Arc<MethodMetrics>)> {
+        let methods = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        methods.iter().map(|(method, metrics)| (*method, Arc::clone(metrics))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_counted_by_method_and_end() {
+        let calls = CallMetrics::default();
+        calls.ended("eth_call", &Ok(()));
+        let limited = NodeError::Limited {
+            endpoint: String::new(),
+            method: "eth_call",
+            message: String::new(),
+            retry_after: None,
+        };
+        calls.failed("eth_call", &limited, 3);
+        calls.answered("eth_getLogs", Duration::from_millis(3));
+        let methods = calls.methods();
+        let [("eth_call", called), ("eth_getLogs", logs)] = &methods[..] else { panic!("{methods:?}") };
+        let counted: Vec<_> = called.ends().filter(|(_, calls)| *calls > 0).collect();
+        assert_eq!(counted, [(CallEnd::Ok, 1), (CallEnd::Limited, 3)]);
+        assert_eq!((called.latency.count(), logs.latency.count()), (0, 1));
+    }
+}
