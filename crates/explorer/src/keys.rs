@@ -19,7 +19,7 @@ const MAX_LISTED: u32 = 1_000;
 pub(crate) async fn run(options: KeysOptions) -> anyhow::Result<()> {
     let location = config::location(options.data, options.database)?;
     // Kept open: a shared store notices changes as long as it is open.
-    let store = stores::open_existing(&location).await?;
+    let store = stores::open_records(&location).await?;
     let records = store.user_records();
     match options.command {
         KeysCommand::List { owner } => {

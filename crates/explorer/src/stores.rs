@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
+pub(crate) use store::OlderIndex;
 use store::{Store, StoreError, Transfer, TransferTarget};
 use store_embedded::{EmbeddedStore, StoreOptions};
 pub(crate) use store_embedded::{LostRecords, Repair};
@@ -42,24 +43,34 @@ impl From<PostgresStore> for OpenStore {
 }
 
 /// Opens a store, or creates one. Waits for a database that is not reachable.
-pub(crate) async fn open(location: &Location, memory: MemoryBudget) -> anyhow::Result<OpenStore> {
-    let opened = open_any(location, memory).await?;
+pub(crate) async fn open(
+    location: &Location,
+    memory: MemoryBudget,
+    older_index: OlderIndex,
+) -> anyhow::Result<OpenStore> {
+    let opened = open_any(location, memory, older_index).await?;
     admit(opened.store.as_ref(), location).await?;
     Ok(opened)
 }
 
-async fn open_any(location: &Location, memory: MemoryBudget) -> anyhow::Result<OpenStore> {
+async fn open_any(location: &Location, memory: MemoryBudget, older_index: OlderIndex) -> anyhow::Result<OpenStore> {
     let StoreMemory { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries } = memory.store();
     match location {
         Location::Folder(data) => {
             let descriptors = open_files::store_share();
-            let options =
-                StoreOptions { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries, descriptors };
+            let options = StoreOptions {
+                cache_bytes,
+                row_cache_bytes,
+                write_buffer_bytes,
+                writer_cache_entries,
+                descriptors,
+                older_index,
+            };
             Ok(open_folder(data, options)?.into())
         }
         Location::Database { url, read_url } => {
             let read_url = read_url.as_ref().map(|url| url.reveal().to_owned());
-            let options = PostgresOptions { writer_cache_entries, read_url, ..PostgresOptions::default() };
+            let options = PostgresOptions { writer_cache_entries, read_url, older_index, ..PostgresOptions::default() };
             loop {
                 match PostgresStore::open(url.reveal(), options.clone()).await {
                     Err(OpenError::Store(error)) if error.is_transient() => {
@@ -80,19 +91,31 @@ pub(crate) async fn open_existing(location: &Location) -> anyhow::Result<Arc<dyn
     Ok(store)
 }
 
+/// Opens an existing store for a command that uses nothing but records.
+pub(crate) async fn open_records(location: &Location) -> anyhow::Result<Arc<dyn Store>> {
+    require_folder(location)?;
+    let store = open_or_create(location, OlderIndex::Leave).await?.store;
+    admit(store.as_ref(), location).await?;
+    Ok(store)
+}
+
 /// Opens an existing store, from which its records are copied.
 pub(crate) async fn open_to_copy(location: &Location) -> anyhow::Result<OpenStore> {
-    if let Location::Folder(data) = location {
-        require(data)?;
-    }
+    require_folder(location)?;
     create_copy(location).await
 }
 
 /// Opens or creates a store that records are copied to.
 pub(crate) async fn create_copy(location: &Location) -> anyhow::Result<OpenStore> {
+    open_or_create(location, OlderIndex::Refuse).await
+}
+
+async fn open_or_create(location: &Location, older_index: OlderIndex) -> anyhow::Result<OpenStore> {
     match location {
-        Location::Folder(data) => Ok(open_folder(data, StoreOptions::default())?.into()),
-        Location::Database { url, .. } => Ok(open_database(url).await?.into()),
+        Location::Folder(data) => {
+            Ok(open_folder(data, StoreOptions { older_index, ..StoreOptions::default() })?.into())
+        }
+        Location::Database { url, .. } => Ok(open_database(url, older_index).await?.into()),
     }
 }
 
@@ -114,8 +137,9 @@ async fn admit(store: &dyn Store, location: &Location) -> anyhow::Result<()> {
 }
 
 /// Opens a database, and creates or updates its tables.
-pub(crate) async fn open_database(url: &DatabaseUrl) -> anyhow::Result<SharedStore> {
-    PostgresStore::open(url.reveal(), PostgresOptions::default()).await.map_err(explain_database)
+pub(crate) async fn open_database(url: &DatabaseUrl, older_index: OlderIndex) -> anyhow::Result<SharedStore> {
+    let options = PostgresOptions { older_index, ..PostgresOptions::default() };
+    PostgresStore::open(url.reveal(), options).await.map_err(explain_database)
 }
 
 /// Restores a damaged data folder to its last intact commit; None if it is not damaged.
@@ -127,6 +151,13 @@ pub(crate) fn repair(data: &Path) -> anyhow::Result<Option<Repair>> {
             data.display()
         )
     })
+}
+
+fn require_folder(location: &Location) -> anyhow::Result<()> {
+    match location {
+        Location::Folder(data) => require(data),
+        Location::Database { .. } => Ok(()),
+    }
 }
 
 fn require(data: &Path) -> anyhow::Result<()> {
@@ -146,11 +177,17 @@ fn explain_open(error: StoreError, data: &Path) -> anyhow::Error {
         StoreError::InUse => {
             format!("another explorer has {data} open: stop it, or use another folder with --data")
         }
-        StoreError::NewerSchema { .. } => {
+        StoreError::NewerSchema { .. } | StoreError::NewerRecords { .. } => {
             format!("{data} was written by a newer explorer: use that one, or another folder with --data")
         }
         StoreError::OlderSchema { .. } => {
-            format!("{data} was written by an older explorer: index again into another folder with --data")
+            format!(
+                "the index in {data} was written by an older explorer: `explorer run` indexes the chain anew, and keeps keys, \
+                 webhooks and verified contracts"
+            )
+        }
+        StoreError::OlderRecords { .. } => {
+            format!("{data} was written by a far older explorer: use that one, or another folder with --data")
         }
         StoreError::Damaged { .. } | StoreError::Corrupt(_) => format!(
             "{data} is damaged: restore a backup, or run `explorer repair --data {data}` to drop unreadable data (it reports \
@@ -178,7 +215,8 @@ fn explain_database(error: OpenError) -> anyhow::Error {
             "the database was written by a newer explorer: use that one, or another database with --database"
         }
         OpenError::Store(StoreError::OlderSchema { .. }) => {
-            "the index in the database was written by an older explorer: index again into another database with --database"
+            "the index in the database was written by an older explorer: `explorer database migrate`, or `explorer run` with \
+             the role index, empties it to index the chain anew, and keeps keys, webhooks and verified contracts"
         }
         OpenError::Store(_) => "cannot open the database",
     };

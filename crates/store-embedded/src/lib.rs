@@ -22,15 +22,20 @@ mod ranked;
 mod read;
 mod reader;
 mod record_transfer;
+mod replacement;
 mod rows;
 mod shared_work;
 mod states;
 #[cfg(test)]
 mod states_tests;
 mod store;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod testing;
 mod token_names;
 mod token_status;
 mod undo;
+mod upgrade;
 mod user_records;
 mod verified_contracts;
 mod webhook_records;

@@ -3,18 +3,20 @@ use std::{path::Path, sync::Arc};
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
 use store::{
-    CachedAccounts, CachedFailures, ChainReader, IndexWriter, RecordTransfer, Store, StoreError, UserRecords,
-    VerifiedContracts, WebhookLimits, WebhookRecords,
+    CachedAccounts, CachedFailures, ChainReader, IndexWriter, OlderIndex, RecordTransfer, Store, StoreError,
+    UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
 use crate::{
     blocking::ReadSlots,
     engine::{self, Engine, EngineOptions, Repair},
-    meta::{self, Binding, SCHEMA},
+    meta::{self, Binding},
     private_files,
     read::ReadCaches,
     reader::EmbeddedReader,
     record_transfer::EmbeddedTransfer,
+    replacement,
+    upgrade::upgrade,
     user_records::EmbeddedUserRecords,
     verified_contracts::EmbeddedVerifiedContracts,
     webhook_records::EmbeddedWebhookRecords,
@@ -36,10 +38,11 @@ pub struct StoreOptions {
     pub writer_cache_entries: usize,
     /// Maximum open file descriptors of the store.
     pub descriptors: usize,
+    pub older_index: OlderIndex,
 }
 
 impl StoreOptions {
-    fn engine(&self) -> EngineOptions {
+    pub(crate) fn engine(&self) -> EngineOptions {
         EngineOptions {
             cache_bytes: self.cache_bytes,
             write_buffer_bytes: self.write_buffer_bytes,
@@ -56,6 +59,7 @@ impl Default for StoreOptions {
             write_buffer_bytes: 64 << 20,
             writer_cache_entries: 400_000,
             descriptors: 1_024,
+            older_index: OlderIndex::default(),
         }
     }
 }
@@ -78,22 +82,15 @@ impl EmbeddedStore {
     /// Opens a data folder, or creates one.
     ///
     /// # Errors
-    /// If another process has it open, if it has another schema, if it was changed or truncated since it was written, or
-    /// if the disk fails.
+    /// If another process has it open, if its version is newer, or older and not to be replaced, if it was changed or
+    /// truncated since it was written, or if the disk fails.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         std::fs::create_dir_all(path).map_err(|error| StoreError::Backend(error.into()))?;
+        let _lock = engine::lock_folder(path)?;
+        replacement::go_on(path)?;
         let engine = Engine::open(path, options.engine())?;
+        let engine = upgrade(engine, path, &options.engine(), options.older_index)?;
         private_files::tighten(path).map_err(|error| StoreError::Backend(error.into()))?;
-        match meta::find_schema(&engine.view())? {
-            Some(stored) if stored > SCHEMA => return Err(StoreError::NewerSchema { stored, known: SCHEMA }),
-            None => {
-                let mut batch = engine.batch();
-                meta::put_schema(&mut batch);
-                batch.commit()?;
-            }
-            Some(stored) if stored < SCHEMA => return Err(StoreError::OlderSchema { stored, known: SCHEMA }),
-            Some(_) => {}
-        }
         let user_records = EmbeddedUserRecords::new(engine.clone());
         let read_slots = Arc::<ReadSlots>::default();
         let verified_contracts = EmbeddedVerifiedContracts::new(engine.clone(), Arc::clone(&read_slots));
@@ -115,6 +112,8 @@ impl EmbeddedStore {
     /// # Errors
     /// If no complete commit can be restored. Then the folder is left as it was.
     pub fn repair(path: &Path, options: StoreOptions) -> Result<Option<Repair>, StoreError> {
+        let _lock = engine::lock_folder(path)?;
+        replacement::go_on(path)?;
         engine::repair(path, &options.engine())
     }
 
@@ -240,32 +239,5 @@ impl Store for EmbeddedStore {
     fn record_transfer(&self) -> Arc<dyn RecordTransfer> {
         let (verified, webhooks) = (Self::verified_contracts(self), Self::webhook_records(self));
         Arc::new(EmbeddedTransfer::new(self.engine.clone(), verified, webhooks))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        codec::RowWriter,
-        keys::{Key, Table},
-    };
-
-    #[test]
-    fn data_of_a_newer_schema_is_rejected_and_not_changed() {
-        let folder = tempfile::tempdir().unwrap();
-        {
-            let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
-            let mut row = RowWriter::default();
-            row.varint(SCHEMA + 1);
-            let mut batch = store.engine.batch();
-            batch.put(Table::Meta, &Key::name("schema"), row.finish());
-            batch.commit().unwrap();
-        }
-        for _ in 0..2 {
-            let opened = EmbeddedStore::open(folder.path(), StoreOptions::default());
-            let Err(StoreError::NewerSchema { stored, known }) = opened else { panic!("{opened:?}") };
-            assert_eq!((stored, known), (SCHEMA + 1, SCHEMA));
-        }
     }
 }

@@ -6,8 +6,8 @@ use std::{
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity, ReplicaStatus, SyncStatus};
 use store::{
-    CachedAccounts, CachedFailures, ChainReader, IndexWriter, RecordTransfer, Store, StoreError, UserRecords,
-    VerifiedContracts, WebhookLimits, WebhookRecords,
+    CachedAccounts, CachedFailures, ChainReader, IndexWriter, OlderIndex, RecordTransfer, Store, StoreError,
+    UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 use tokio::sync::watch;
 
@@ -47,6 +47,7 @@ pub struct PostgresOptions {
     pub read_url: Option<String>,
     /// Number of list tails, and of address ids, that the writer caches.
     pub writer_cache_entries: usize,
+    pub older_index: OlderIndex,
 }
 
 impl Default for PostgresOptions {
@@ -57,6 +58,7 @@ impl Default for PostgresOptions {
             timeout: Duration::from_secs(5),
             read_url: None,
             writer_cache_entries: 400_000,
+            older_index: OlderIndex::default(),
         }
     }
 }
@@ -79,7 +81,8 @@ impl PostgresStore {
     /// Connects to a database, and creates or updates its tables.
     ///
     /// # Errors
-    /// If the server is not reachable, refuses the user or is too old, or if the tables have a newer schema.
+    /// If the server is not reachable, refuses the user or is too old, or if the tables have a newer schema, or
+    /// an index that is older and not to be replaced.
     pub async fn open(url: &str, options: PostgresOptions) -> Result<Self, OpenError> {
         let url = DatabaseUrl::parse(url)?;
         // A certificate that is not trusted stays so: waiting for the server would not help.
@@ -96,7 +99,7 @@ impl PostgresStore {
         options: PostgresOptions,
     ) -> Result<Self, StoreError> {
         let database = Database::new(url, &options)?;
-        migrations::migrate(&mut database.connection().await?, &options.schema).await?;
+        migrations::migrate(&mut database.connection().await?, &options.schema, options.older_index).await?;
         let versions = Arc::<Versions>::default();
         let listener = Listener::start(database.url().clone(), Arc::clone(&versions)).await?;
         let pool = database.separate_pool(1)?;

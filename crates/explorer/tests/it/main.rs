@@ -40,5 +40,6 @@ mod sums;
 mod support;
 mod tokens;
 mod traces;
+mod upgrade;
 mod webhooks;
 mod whole_chain;

@@ -1,12 +1,15 @@
 //! Migrations, and the views for people.
 
-use domain::{PageRequest, TransferFilter};
-use store::{ChainReader, ChainWriter, StoreError, conformance::Model};
+use domain::{B256, ChainIdentity, PageRequest, TransferFilter};
+use store::{
+    ChainReader, ChainWriter, OlderIndex, Record, RecordKind, Store, StoreError, WebhookLimits,
+    conformance::{Model, Plan, Subject, leave_records, run},
+};
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
 use crate::{
     processes::{KEEP, blocks},
-    server::{Server, open},
+    server::{Server, open, options},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -31,16 +34,58 @@ async fn a_newer_schema_is_rejected() {
     assert!(known > 0);
 }
 
+/// Undoes the last migration that changed what blocks are indexed to.
+const WITHOUT_APPROVALS: &str = "set search_path = explorer; drop view approvals; drop table approval, approval_undo;
+    alter table chain drop column approvals; alter table block drop column approvals;
+    delete from schema_migration where number >= 15";
+
+async fn dump(store: &PostgresStore) -> Vec<Record> {
+    let (transfer, mut records) = (Store::record_transfer(store), Vec::new());
+    for kind in RecordKind::ALL {
+        let batch = transfer.read_records(kind, None, usize::MAX >> 1, 0).await.unwrap();
+        records.extend(batch);
+    }
+    records
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn an_index_of_an_earlier_version_is_rejected() {
+async fn an_index_of_an_earlier_version_is_emptied_and_the_records_are_kept() {
     let server = Server::shared();
     let url = server.database().await;
-    open(&url).await.writer().commit(blocks(6, 3), KEEP).await.unwrap();
+    let identity = ChainIdentity { chain_id: 56, genesis_hash: B256::repeat_byte(1) };
+    let before = {
+        let store = open(&url).await;
+        store.bind(identity, None).await.unwrap();
+        leave_records(&store).await;
+        dump(&store).await
+    };
     let client = server.connect(&url).await;
-    client.batch_execute("delete from explorer.schema_migration where number > 11").await.unwrap();
-    let opened = PostgresStore::open(&url, PostgresOptions::default()).await;
-    let Err(OpenError::Store(StoreError::OlderSchema { stored: 11, known })) = opened else { panic!("{opened:?}") };
-    assert!(known > 11);
+    client.batch_execute(WITHOUT_APPROVALS).await.unwrap();
+    let open_with = |older_index| PostgresStore::open(&url, PostgresOptions { older_index, ..options() });
+    for older in [OlderIndex::Refuse, OlderIndex::Leave] {
+        let opened = open_with(older).await;
+        let Err(OpenError::Store(StoreError::OlderSchema { stored: 14, known })) = opened else { panic!("{opened:?}") };
+        assert!(known > 14);
+    }
+
+    // While an explorer of the earlier version indexes, nothing happens.
+    client.batch_execute("select pg_advisory_lock(x'6578706c00000002'::int8)").await.unwrap();
+    let opened = open_with(OlderIndex::Replace).await;
+    assert!(matches!(opened, Err(OpenError::Store(StoreError::Unavailable { .. }))), "{opened:?}");
+    let count: i64 = client.query_one("select count(*) from explorer.block", &[]).await.unwrap().get(0);
+    assert!(count > 0);
+    client.batch_execute("select pg_advisory_unlock_all()").await.unwrap();
+
+    let store = open_with(OlderIndex::Replace).await.unwrap();
+    assert_eq!(store.reader().find_tip().await.unwrap(), None);
+    assert_eq!((store.identity().await.unwrap(), store.bind(identity, None).await.unwrap()), (Some(identity), 0));
+    let after = dump(&store).await;
+    assert!(after == before, "{} and {} records", before.len(), after.len());
+    let hooks = Store::webhook_records(&store, WebhookLimits::default());
+    assert!(hooks.progress().await.unwrap().copied, "new events wait for the index");
+    let plan = Plan { seed: 3, blocks: 60, steps_between_checks: 10 };
+    run(Subject::of(&store), plan).await;
+    assert_eq!(dump(&store).await.len(), before.len());
 }
 
 #[tokio::test(flavor = "multi_thread")]
