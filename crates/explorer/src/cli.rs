@@ -43,6 +43,10 @@ pub(crate) enum Command {
     Database(DatabaseOptions),
     /// Copy keys, webhooks, verified contracts and queued messages to another data folder or database
     Copy(CopyOptions),
+    /// Copy a data folder that no explorer has open, as a backup
+    Snapshot(SnapshotOptions),
+    /// Copy a snapshot to an empty data folder
+    Restore(RestoreOptions),
     /// Restore a damaged data folder to its last intact commit
     Repair(RepairOptions),
 }
@@ -130,6 +134,28 @@ pub(crate) struct KeysOptions {
 #[derive(Debug, Args)]
 pub(crate) struct RepairOptions {
     /// The data folder [default: explorer in your data folder]
+    #[arg(long, env = "EXPLORER_DATA", value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SnapshotOptions {
+    /// The folder to create; on the file system of the data folder, it shares most files with it
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: PathBuf,
+
+    /// The data folder [default: explorer in your data folder]
+    #[arg(long, env = "EXPLORER_DATA", value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RestoreOptions {
+    /// The folder that `explorer snapshot` created
+    #[arg(value_name = "SNAPSHOT")]
+    pub(crate) snapshot: PathBuf,
+
+    /// The data folder, which must be empty [default: explorer in your data folder]
     #[arg(long, env = "EXPLORER_DATA", value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 }

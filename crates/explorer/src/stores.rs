@@ -153,6 +153,36 @@ pub(crate) fn repair(data: &Path) -> anyhow::Result<Option<Repair>> {
     })
 }
 
+/// Copies a data folder to a new one. Returns the number of the last commit.
+pub(crate) fn snapshot(data: &Path, target: &Path) -> anyhow::Result<u64> {
+    require(data)?;
+    let options = StoreOptions { older_index: OlderIndex::Leave, ..StoreOptions::default() };
+    let store = EmbeddedStore::open(data, options).map_err(|error| match error {
+        StoreError::InUse => anyhow!(error).context(format!(
+            "an explorer has {} open: stop it for the snapshot, which takes seconds if TARGET is on the same file system",
+            data.display()
+        )),
+        other => explain_open(other, data),
+    })?;
+    store.snapshot(target).with_context(|| format!("cannot write a snapshot to {}", target.display()))
+}
+
+/// Copies a snapshot to an empty data folder.
+pub(crate) fn restore(snapshot: &Path, data: &Path) -> anyhow::Result<()> {
+    if !snapshot.join("index").is_dir() {
+        bail!("{} is not a snapshot: give a folder that `explorer snapshot` created", snapshot.display());
+    }
+    store_embedded::restore(snapshot, data, StoreOptions::default()).map_err(|error| {
+        let advice = match &error {
+            StoreError::NotEmpty { .. } => "a snapshot is restored to an empty folder: give one with --data".to_owned(),
+            StoreError::InUse => format!("an explorer has {} open: give an empty folder with --data", data.display()),
+            StoreError::Damaged { .. } => format!("{} is damaged: use another snapshot", snapshot.display()),
+            _ => format!("cannot restore {} to {}", snapshot.display(), data.display()),
+        };
+        anyhow!(error).context(advice)
+    })
+}
+
 fn require_folder(location: &Location) -> anyhow::Result<()> {
     match location {
         Location::Folder(data) => require(data),

@@ -10,6 +10,7 @@ mod manifest;
 mod opened;
 mod reopen;
 mod repair;
+mod snapshot;
 mod view;
 mod watermark;
 

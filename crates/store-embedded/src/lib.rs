@@ -25,6 +25,7 @@ mod record_transfer;
 mod replacement;
 mod rows;
 mod shared_work;
+mod snapshot;
 mod states;
 #[cfg(test)]
 mod states_tests;
@@ -44,6 +45,7 @@ mod writer;
 
 pub use engine::{LostRecords, Repair};
 pub use reader::EmbeddedReader;
+pub use snapshot::restore;
 pub use store::{EmbeddedStore, StoreOptions};
 pub use user_records::EmbeddedUserRecords;
 pub use verified_contracts::EmbeddedVerifiedContracts;

@@ -1,4 +1,7 @@
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
@@ -15,7 +18,7 @@ use crate::{
     read::ReadCaches,
     reader::EmbeddedReader,
     record_transfer::EmbeddedTransfer,
-    replacement,
+    replacement, snapshot,
     upgrade::upgrade,
     user_records::EmbeddedUserRecords,
     verified_contracts::EmbeddedVerifiedContracts,
@@ -67,6 +70,7 @@ impl Default for StoreOptions {
 /// An open data folder. Only one process can have it open.
 #[derive(Debug)]
 pub struct EmbeddedStore {
+    data: PathBuf,
     engine: Engine,
     options: StoreOptions,
     writers: Arc<Writers>,
@@ -88,6 +92,7 @@ impl EmbeddedStore {
         std::fs::create_dir_all(path).map_err(|error| StoreError::Backend(error.into()))?;
         let _lock = engine::lock_folder(path)?;
         replacement::go_on(path)?;
+        snapshot::clean_up(path)?;
         let engine = Engine::open(path, options.engine())?;
         let engine = upgrade(engine, path, &options.engine(), options.older_index)?;
         private_files::tighten(path).map_err(|error| StoreError::Backend(error.into()))?;
@@ -96,6 +101,7 @@ impl EmbeddedStore {
         let verified_contracts = EmbeddedVerifiedContracts::new(engine.clone(), Arc::clone(&read_slots));
         let webhook_records = EmbeddedWebhookRecords::new(engine.clone())?;
         Ok(Self {
+            data: path.to_owned(),
             engine,
             options,
             writers: Arc::default(),
@@ -105,6 +111,15 @@ impl EmbeddedStore {
             verified_contracts,
             webhook_records,
         })
+    }
+
+    /// Copies the current state to a new folder, which can be used as a data folder. Files that do not change are linked, if
+    /// it is on the same file system. Meanwhile, commits wait, and reads go on. Returns the number of the last commit.
+    ///
+    /// # Errors
+    /// If the folder exists and is not empty, or if the disk fails.
+    pub fn snapshot(&self, target: &Path) -> Result<u64, StoreError> {
+        snapshot::take(&self.engine, &self.data, target)
     }
 
     /// Restores a damaged data folder to its last complete commit; None if nothing is damaged.

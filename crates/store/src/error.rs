@@ -28,6 +28,8 @@ pub enum StoreError {
     NewerRecords { stored: u32, known: u32 },
     #[error("the records have schema {stored}, older than the schema {oldest} that this version reads")]
     OlderRecords { stored: u32, oldest: u32 },
+    #[error("{folder} is not empty")]
+    NotEmpty { folder: String },
     #[error("the data is in use by another process")]
     InUse,
     #[error("damaged data: {0}")]
@@ -72,6 +74,7 @@ impl StoreError {
             | Self::OlderSchema { .. }
             | Self::NewerRecords { .. }
             | Self::OlderRecords { .. }
+            | Self::NotEmpty { .. }
             | Self::Corrupt(_)
             | Self::Damaged { .. }
             | Self::Backend(_) => Failure::Fatal,

@@ -5,6 +5,7 @@
 
 mod approvals;
 mod architecture;
+mod backup;
 mod bad_bodies;
 mod bad_input;
 mod concurrency;
