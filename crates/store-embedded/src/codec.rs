@@ -1,7 +1,7 @@
 //! The encoding of numbers and fields in a row: small numbers take few bytes.
 
 use alloy_primitives::{Address, B256, Uint};
-use store::StoreError;
+use store::{StoreError, words};
 
 /// Appends fields to a row.
 #[derive(Debug, Default)]
@@ -36,6 +36,11 @@ impl RowWriter {
     pub(crate) fn text(&mut self, text: &str) {
         self.varint(text.len() as u64);
         self.bytes(text.as_bytes());
+    }
+
+    /// Data without the zeros that its words begin with.
+    pub(crate) fn words(&mut self, data: &[u8]) {
+        words::pack(data, &mut self.0);
     }
 
     pub(crate) fn finish(self) -> Vec<u8> {

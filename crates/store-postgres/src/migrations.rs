@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The SQL of each migration, in order: the first one is number 1.
-const MIGRATIONS: [&str; 15] = [
+const MIGRATIONS: [&str; 16] = [
     include_str!("../migrations/0001_chain.sql"),
     include_str!("../migrations/0002_lists.sql"),
     include_str!("../migrations/0003_records.sql"),
@@ -27,10 +27,11 @@ const MIGRATIONS: [&str; 15] = [
     include_str!("../migrations/0013_logs.sql"),
     include_str!("../migrations/0014_nfts.sql"),
     include_str!("../migrations/0015_approvals.sql"),
+    include_str!("../migrations/0016_packed_logs.sql"),
 ];
 
 /// An index that an earlier version filled lacks data that later ones take from blocks: it is filled again.
-const OLDEST_INDEX: u32 = 15;
+const OLDEST_INDEX: u32 = 16;
 
 /// Besides lists, the tables that are filled again. All others are kept.
 const INDEX: [&str; 30] = [

@@ -6,6 +6,7 @@ mod commit;
 mod copy;
 mod holders;
 mod internal;
+mod log_packs;
 mod logs;
 mod metadata;
 mod nfts;

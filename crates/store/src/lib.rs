@@ -22,6 +22,7 @@ mod traits;
 mod user_records;
 mod verified_contracts;
 mod webhook_records;
+pub mod words;
 
 pub use block_order::check_order;
 pub use contract_data::ContractDataWriter;

@@ -1,6 +1,6 @@
 use alloy_primitives::B256;
 use domain::{Bytes, LogEvent, MAX_TOPICS};
-use store::StoreError;
+use store::{StoreError, words};
 
 use crate::{
     codec::{RowReader, RowWriter},
@@ -47,7 +47,7 @@ impl LogRow {
         self.topics.iter().for_each(|topic| row.varint(*topic));
         row.varint(self.data_size);
         if let Some(data) = &self.data {
-            write_words(&mut row, data);
+            row.words(data);
         }
         row.finish()
     }
@@ -61,39 +61,13 @@ impl LogRow {
         let (tx, log_index, source) = (row.varint()?, row.varint()?, row.varint()?);
         let topics = (0..head & TOPIC_BITS).map(|_| row.varint()).collect::<Result<_, _>>()?;
         let data_size = row.varint()?;
-        let data = (head & HAS_DATA != 0).then(|| read_words(&mut row, data_size)).transpose()?;
+        let data = (head & HAS_DATA != 0).then(|| read_data(row.rest(), data_size)).transpose()?;
         Ok(Self { tx, log_index, source, topics, data, data_size })
     }
 }
 
-/// Data consists of words, most of which begin with zeros: for each its length, then the bytes without them. The rest is
-/// written as it is.
-fn write_words(row: &mut RowWriter, data: &[u8]) {
-    let (words, rest) = data.as_chunks::<WORD>();
-    for word in words {
-        let bytes = trimmed(word);
-        row.byte(u8::try_from(bytes.len()).unwrap_or(u8::MAX));
-        row.bytes(bytes);
-    }
-    row.bytes(rest);
-}
-
-fn read_words(row: &mut RowReader<'_>, size: u32) -> Result<Bytes, StoreError> {
-    const TOO_LONG: StoreError = StoreError::Corrupt("a word of a log is too long");
-    let size = usize::try_from(size).map_err(|_| TOO_LONG)?;
-    // Each word takes a byte at least.
-    if size / WORD > row.rest().len() {
-        return Err(StoreError::Corrupt("the data of a log is too short"));
-    }
-    let mut data = Vec::with_capacity(size);
-    for _ in 0..size / WORD {
-        let length = usize::from(row.byte()?);
-        let zeros = WORD.checked_sub(length).ok_or(TOO_LONG)?;
-        data.resize(data.len() + zeros, 0);
-        data.extend_from_slice(row.bytes(length)?);
-    }
-    data.extend_from_slice(row.bytes(size % WORD)?);
-    Ok(data.into())
+fn read_data(packed: &[u8], size: u32) -> Result<Bytes, StoreError> {
+    words::unpack(packed, size).map(Bytes::from).ok_or(StoreError::Corrupt("the data of a log is not of its size"))
 }
 
 /// An emitter with a first topic; None is that of logs without topics.

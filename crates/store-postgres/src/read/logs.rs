@@ -1,6 +1,6 @@
 use deadpool_postgres::GenericClient;
-use domain::{B256, IndexedLog, LogEvent, LogFilter, LogPage, MAX_TOPICS, Order, Page, PageRequest};
-use store::StoreError;
+use domain::{B256, Bytes, IndexedLog, LogEvent, LogFilter, LogPage, MAX_TOPICS, Order, Page, PageRequest};
+use store::{StoreError, words};
 use tokio_postgres::Row;
 
 use super::{
@@ -16,9 +16,9 @@ use crate::{
 };
 
 const LOGS: Rows = Rows {
-    columns: "x.transaction - b.transactions, x.log_index, e.address, array[t0.topic, t1.topic, t2.topic, t3.topic], x.data,
-        x.data_size, t.hash, t.block, b.timestamp",
-    joins: "left join log x on x.id = u.id left join log_source s on s.id = x.source left join address e on e.id = s.emitter
+    columns: "x.transaction - b.transactions, x.log_index, e.address, array[t0.topic, t1.topic, t2.topic, t3.topic],
+        x.packed_data, x.data_size, t.hash, t.block, b.timestamp",
+    joins: "left join lateral log_by_id(u.id) x on true left join log_source s on s.id = x.source left join address e on e.id = s.emitter
         left join log_topic t0 on t0.id = s.topic left join log_topic t1 on t1.id = x.topic1
         left join log_topic t2 on t2.id = x.topic2 left join log_topic t3 on t3.id = x.topic3
         left join transaction t on t.id = x.transaction left join block b on b.number = t.block",
@@ -27,19 +27,30 @@ const LOGS: Rows = Rows {
 fn log_from_row(row: &Row) -> Result<IndexedLog, StoreError> {
     let tx_index = u32::try_from(row.value::<i64>(2)?);
     let topics = row.value::<Vec<Option<&[u8]>>>(5)?.into_iter().flatten();
+    let data_size = u32::try_from(row.u64(7)?).map_err(|_| StoreError::Corrupt("a log with too much data"))?;
+    let data = unpacked(row.value(6)?, data_size)?;
     Ok(IndexedLog {
         event: LogEvent {
             tx_index: tx_index.map_err(|_| StoreError::Corrupt("a log outside its block"))?,
             log_index: row.u32(3)?,
             address: row.address(4)?,
             topics: topics.map(crate::rows::to_hash).collect::<Result<_, _>>()?,
-            data: row.value::<Option<Vec<u8>>>(6)?.map(domain::Bytes::from),
-            data_size: row.u32(7)?,
+            data,
+            data_size,
         },
         tx_hash: row.hash(8)?,
         block_number: row.u64(9)?,
         timestamp: row.u64(10)?,
     })
+}
+
+/// None if the data was too long to be kept.
+fn unpacked(packed: &[u8], size: u32) -> Result<Option<Bytes>, StoreError> {
+    if packed.is_empty() && size > 0 {
+        return Ok(None);
+    }
+    let data = words::unpack(packed, size).ok_or(StoreError::Corrupt("the data of a log is not of its size"))?;
+    Ok(Some(data.into()))
 }
 
 /// Needs a snapshot.
@@ -142,8 +153,8 @@ impl Required {
         }
         let Some((_, list, owner)) = shortest else { return Ok(Vec::new()) };
         let ids = owner_ids(client, list, owner, Role::Any, low, high).await?;
-        let sql = "select coalesce(array_agg(x.id order by x.id), '{}') from unnest($1::int8[]) u(id)
-            join log x on x.id = u.id join log_source s on s.id = x.source
+        let sql = "select coalesce(array_agg(u.id order by u.id), '{}') from unnest($1::int8[]) u(id)
+            cross join lateral log_by_id(u.id) x join log_source s on s.id = x.source
             where ($2::int8 is null or s.emitter = $2) and ($3::int8 is null or s.topic = $3)
                 and ($4::int8 is null or x.topic1 = $4) and ($5::int8 is null or x.topic2 = $5)
                 and ($6::int8 is null or x.topic3 = $6)";

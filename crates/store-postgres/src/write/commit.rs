@@ -46,7 +46,7 @@ impl WriteState {
         copy::transactions(tx, &rows.transactions).await?;
         copy::log_topics(tx, &rows.log_topics).await?;
         copy::log_sources(tx, &rows.log_sources).await?;
-        copy::logs(tx, &rows.logs).await?;
+        copy::log_packs(tx, &rows.log_packs).await?;
         copy::transfers(tx, &rows.transfers).await?;
         copy::trades(tx, &rows.trades).await?;
         copy::pools(tx, &rows.pools).await?;

@@ -5,14 +5,14 @@ use std::pin::pin;
 use bytes::{BufMut, Bytes, BytesMut};
 use deadpool_postgres::Transaction;
 use domain::{
-    Address, B256, Balance, Block, BlockNumber, InternalEvent, LogEvent, PoolStyle, TradeDirection, TradeEvent,
-    TransferEvent, U256,
+    Address, B256, Balance, Block, BlockNumber, InternalEvent, PoolStyle, TradeDirection, TradeEvent, TransferEvent,
+    U256,
 };
 use futures::SinkExt;
 use store::{BoxError, StoreError};
 use tokio_postgres::types::{IsNull, ToSql, Type};
 
-use super::{logs::LogSource, prefetch::style_number};
+use super::{log_packs::LogPack, logs::LogSource, prefetch::style_number};
 use crate::{
     chain::Totals,
     error::store_error,
@@ -64,16 +64,6 @@ pub(super) struct NftCopy {
     pub(super) token: AddressId,
     pub(super) token_id: U256,
     pub(super) owner: Option<AddressId>,
-}
-
-#[derive(Debug)]
-pub(super) struct LogCopy {
-    pub(super) id: u64,
-    pub(super) tx: u64,
-    pub(super) source: u64,
-    /// After the first one.
-    pub(super) later_topics: [Option<u64>; 3],
-    pub(super) event: LogEvent,
 }
 
 #[derive(Debug)]
@@ -310,22 +300,10 @@ pub(super) async fn log_sources(tx: &Transaction<'_>, rows: &[(u64, LogSource)])
     .await
 }
 
-pub(super) async fn logs(tx: &Transaction<'_>, rows: &[LogCopy]) -> Result<(), StoreError> {
-    let types =
-        [Type::INT8, Type::INT8, Type::INT4, Type::INT8, Type::INT8, Type::INT8, Type::INT8, Type::BYTEA, Type::INT4];
-    copy(tx, "log", &types, rows, |row, out| {
-        let [topic1, topic2, topic3] = row.later_topics.map(|topic| topic.map(int8));
-        out.row(&[
-            &int8(row.id),
-            &int8(row.tx),
-            &row.event.log_index.cast_signed(),
-            &int8(row.source),
-            &topic1,
-            &topic2,
-            &topic3,
-            &row.event.data.as_ref().map(|data| data.as_ref()),
-            &row.event.data_size.cast_signed(),
-        ])
+pub(super) async fn log_packs(tx: &Transaction<'_>, rows: &[LogPack]) -> Result<(), StoreError> {
+    let types = [Type::INT8, Type::INT8, Type::INT4, Type::BYTEA, Type::BYTEA];
+    copy(tx, "log_pack", &types, rows, |row, out| {
+        out.row(&[&int8(row.id), &int8(row.tx), &row.log_index.cast_signed(), &row.entries, &row.data])
     })
     .await
 }

@@ -9,7 +9,7 @@ use store::StoreError;
 
 use super::{
     WriteState,
-    copy::LogCopy,
+    log_packs::LogPack,
     prefetch::{FastMap, Prefetched},
     step::Step,
 };
@@ -45,7 +45,15 @@ impl Step<'_> {
             self.append(list, *topic, id, Role::Any);
         }
         let later_topics = [1, 2, 3].map(|position| topics.get(position).copied());
-        self.rows.logs.push(LogCopy { id, tx, source, later_topics, event: event.clone() });
+        let mut pack = match self.rows.log_packs.pop() {
+            Some(pack) if pack.takes(tx, event.log_index) => pack,
+            full => {
+                self.rows.log_packs.extend(full);
+                LogPack::new(id, tx, event.log_index)
+            }
+        };
+        pack.push(source, later_topics, event);
+        self.rows.log_packs.push(pack);
     }
 
     fn topic_id(&mut self, topic: B256) -> u64 {

@@ -263,7 +263,7 @@ async fn delete_rows(tx: &Transaction<'_>, kept: &Totals, number: BlockNumber) -
         ("delete from creation where transaction >= $1", transactions),
         ("delete from transfer where id >= $1", int8(kept.transfers)),
         ("delete from trade where id >= $1", int8(kept.trades)),
-        ("delete from log where id >= $1", int8(kept.logs)),
+        ("delete from log_pack where id >= $1", int8(kept.logs)),
         ("delete from log_topic where id >= $1", int8(kept.log_topics)),
         ("delete from log_source where id >= $1", int8(kept.log_sources)),
         ("delete from address where id >= $1", int8(kept.addresses)),

@@ -14,7 +14,8 @@ use store::{
 use super::{
     WriteState,
     approvals::{ApprovalKey, ApprovalState},
-    copy::{AddressCopy, BlockCopy, LogCopy, PoolCopy, TradeCopy, TransactionCopy, TransferCopy},
+    copy::{AddressCopy, BlockCopy, PoolCopy, TradeCopy, TransactionCopy, TransferCopy},
+    log_packs::LogPack,
     logs::LogSource,
     nfts::NftMove,
     prefetch::{KnownPool, Pair, Prefetched},
@@ -47,7 +48,7 @@ pub(super) struct Rows {
     pub(super) addresses: Vec<AddressCopy>,
     pub(super) blocks: Vec<BlockCopy>,
     pub(super) transactions: Vec<TransactionCopy>,
-    pub(super) logs: Vec<LogCopy>,
+    pub(super) log_packs: Vec<LogPack>,
     pub(super) log_topics: Vec<(u64, B256)>,
     pub(super) log_sources: Vec<(u64, LogSource)>,
     pub(super) transfers: Vec<TransferCopy>,

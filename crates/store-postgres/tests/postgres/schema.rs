@@ -108,6 +108,15 @@ async fn views_show_what_the_store_returns() {
     assert_eq!(count("select count(*) from transactions").await, model.transactions().count() as i64);
     assert_eq!(count("select count(*) from transfers").await, transfers.total as i64);
     assert_eq!(count("select count(*) from logs").await, model.logs().count() as i64);
+    let rows =
+        client.query("select log_index, topic0, topic2, data, data_size from logs order by id", &[]).await.unwrap();
+    for (row, (_, log)) in rows.iter().zip(model.logs()) {
+        let topic = |place: usize| log.topics.get(place).map(|topic| topic.to_vec());
+        assert_eq!(row.get::<_, i32>(0), log.log_index.cast_signed());
+        assert_eq!((row.get::<_, Option<Vec<u8>>>(1), row.get::<_, Option<Vec<u8>>>(2)), (topic(0), topic(2)));
+        let data = log.data.as_ref().map(|data| data.to_vec());
+        assert_eq!((row.get::<_, Option<Vec<u8>>>(3), row.get::<_, i64>(4)), (data, log.data_size.into()));
+    }
     assert_eq!(count("select count(*) from tokens").await, model.tokens().len() as i64);
     let held: usize = model.nfts().iter().map(|nft| nft.holders.len()).sum();
     assert_eq!(count("select count(*) from nfts").await, model.nfts().len() as i64);
