@@ -23,6 +23,7 @@ pub(crate) fn clean_up(data: &Path) -> Result<(), StoreError> {
 }
 
 /// Copies the current state to a new folder. Commits wait while files are linked; the copy to another file system follows.
+/// Blocks until it is done.
 pub(crate) fn take(engine: &Engine, data: &Path, target: &Path) -> Result<u64, StoreError> {
     require_new(target)?;
     clean_up(data)?;
@@ -44,7 +45,10 @@ fn place(unfinished: &Path, target: &Path) -> io::Result<()> {
             return sync_folder(&parent);
         }
     }
-    copy_folder(unfinished, target)
+    copy_folder(unfinished, target).inspect_err(|_| {
+        // It was new, and a part of a snapshot is of no use.
+        let _ = remove(target);
+    })
 }
 
 /// Copies a snapshot to an empty or new data folder, and checks it.

@@ -34,7 +34,7 @@ const MIGRATIONS: [&str; 16] = [
 const OLDEST_INDEX: u32 = 16;
 
 /// Besides lists, the tables that are filled again. All others are kept.
-const INDEX: [&str; 30] = [
+const INDEX: [&str; 31] = [
     "account",
     "address",
     "address_code",
@@ -50,6 +50,7 @@ const INDEX: [&str; 30] = [
     "internal_party",
     "internal_transaction",
     "log",
+    "log_pack",
     "log_source",
     "log_topic",
     "nft",
