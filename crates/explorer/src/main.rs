@@ -17,6 +17,7 @@ mod logging;
 mod memory;
 mod open_files;
 mod progress;
+mod records;
 mod repair;
 mod run;
 mod service;
@@ -84,6 +85,7 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Copy(options) => copy::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Snapshot(options) => snapshot::take(options).map(|()| ExitCode::SUCCESS),
             Command::Restore(options) => snapshot::restore(options).map(|()| ExitCode::SUCCESS),
+            Command::Records(options) => records::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Repair(options) => repair::run(options).await.map(|()| ExitCode::SUCCESS),
         }
     });

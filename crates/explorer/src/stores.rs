@@ -19,6 +19,9 @@ use crate::{
     open_files,
 };
 
+/// What the name of the source of an import begins with.
+pub(crate) const FROM_FILE: &str = "the file ";
+
 /// Pause between attempts to reach a database.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -110,6 +113,12 @@ pub(crate) async fn create_copy(location: &Location) -> anyhow::Result<OpenStore
     open_or_create(location, OlderIndex::Refuse).await
 }
 
+/// Opens an existing store, whose records are written to a file.
+pub(crate) async fn open_to_export(location: &Location) -> anyhow::Result<OpenStore> {
+    require_folder(location)?;
+    open_or_create(location, OlderIndex::Leave).await
+}
+
 async fn open_or_create(location: &Location, older_index: OlderIndex) -> anyhow::Result<OpenStore> {
     match location {
         Location::Folder(data) => {
@@ -124,6 +133,11 @@ async fn admit(store: &dyn Store, location: &Location) -> anyhow::Result<()> {
     let transfer = store.record_transfer();
     match transfer.find_transfer().await? {
         None => return Ok(()),
+        Some(Transfer::Target(TransferTarget { is_complete: false, source, .. })) if source.starts_with(FROM_FILE) => {
+            bail!(
+                "the import from {source} to {location} is not complete: run `explorer records import` with this file until it is"
+            )
+        }
         Some(Transfer::Target(TransferTarget { is_complete: false, source, .. })) => bail!(
             "the copy from {source} to {location} is not complete: run `explorer copy --from {source} --to {location}` until \
              it is"

@@ -29,8 +29,6 @@ pub(crate) fn take(engine: &Engine, data: &Path, target: &Path) -> Result<u64, S
     clean_up(data)?;
     let unfinished = data.join(UNFINISHED);
     let taken = engine.snapshot(&unfinished).and_then(|last| {
-        // The engine has made one, to check the copy.
-        remove_file(&unfinished.join(INDEX_FOLDER).join("lock")).map_err(from_io_error)?;
         place(&unfinished, target).map_err(from_io_error)?;
         Ok(last)
     });
@@ -115,13 +113,6 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
 
 fn remove(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
-}
-
-fn remove_file(file: &Path) -> io::Result<()> {
-    match fs::remove_file(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
     }

@@ -41,10 +41,11 @@ async fn write(store: &EmbeddedStore, blocks: &[BlockChanges]) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_snapshot_of_a_busy_store_is_the_state_after_one_of_its_commits() {
+#[test]
+fn a_snapshot_of_a_busy_store_is_the_state_after_one_of_its_commits() {
     let folder = tempfile::tempdir().unwrap();
     let (store, blocks) = (EmbeddedStore::open(&folder.path().join("data"), options()).unwrap(), blocks());
+    let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
     let is_over = AtomicBool::new(false);
     let snapshot = |number: usize| folder.path().join(format!("snapshot-{number}"));
     let taking = || -> Vec<u64> {
@@ -58,17 +59,15 @@ async fn a_snapshot_of_a_busy_store_is_the_state_after_one_of_its_commits() {
     };
     let commits = std::thread::scope(|scope| {
         let taking = scope.spawn(taking);
-        let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
         runtime.block_on(write(&store, &blocks));
         is_over.store(true, Ordering::Relaxed);
-        runtime.shutdown_background();
         taking.join().unwrap()
     });
     assert!(commits.is_sorted(), "{commits:?}");
     for number in 0..commits.len() {
         let restored = folder.path().join("restored");
         restore(&snapshot(number), &restored, options()).unwrap();
-        compare(&restored, &blocks).await;
+        runtime.block_on(compare(&restored, &blocks));
         fs::remove_dir_all(&restored).unwrap();
     }
     drop(store);

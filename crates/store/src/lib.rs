@@ -14,6 +14,8 @@ mod lifecycle;
 mod older_index;
 mod parties;
 mod queue_loads;
+mod record_json;
+mod record_lines;
 mod record_transfer;
 mod records;
 mod shared_jobs;
@@ -32,6 +34,7 @@ pub use lifecycle::Store;
 pub use older_index::OlderIndex;
 pub use parties::{Parties, Party};
 pub use queue_loads::QueueLoads;
+pub use record_lines::{FileChain, InvalidLine, Line, RecordFileHeader};
 pub use record_transfer::{RecordCopy, RecordTransfer, Transfer, TransferError, TransferId, TransferTarget};
 pub use records::{
     DeliveryLogRecord, DeliveryRecord, DeploymentRecord, EventRecord, FailureRecord, HashPrefix, JobRecord,

@@ -31,6 +31,7 @@ mod pages;
 mod pending;
 mod postgres;
 mod real_contracts;
+mod record_files;
 mod reorgs;
 mod request_ids;
 mod response_cache;

@@ -73,6 +73,8 @@ fn copy(data: &Path, into: &Path) -> io::Result<()> {
         copy_into(&journal, &to)?;
     }
     copy_into(&from.join("version"), &to)?;
+    // The engine opens it, and does not create it.
+    fs::File::create(to.join("lock"))?;
     for keyspace in fs::read_dir(from.join(KEYSPACES))? {
         let keyspace = keyspace?;
         if keyspace.file_type()?.is_dir() {
