@@ -34,7 +34,7 @@ const MIGRATIONS: [&str; 16] = [
 const OLDEST_INDEX: u32 = 16;
 
 /// Besides lists, the tables that are filled again. All others are kept.
-const INDEX: [&str; 31] = [
+const INDEX: [&str; 32] = [
     "account",
     "address",
     "address_code",
@@ -66,6 +66,7 @@ const INDEX: [&str; 31] = [
     "transaction",
     "transfer",
     "trade",
+    "unranked_balance",
 ];
 const LIST_SUFFIX: &str = "_run";
 
