@@ -4,6 +4,7 @@
 
 mod api;
 mod backlog;
+mod calls;
 mod chain;
 mod checks;
 mod deliveries;
@@ -97,6 +98,10 @@ async fn main() -> anyhow::Result<()> {
     if options.wants(Part::Internal) {
         let chain = RecordedChain::make(internal::CHAIN).await?;
         writeln!(out, "{}", internal::measure(&chain).await?)?;
+    }
+    if options.wants(Part::Calls) {
+        let chain = RecordedChain::make(calls::CHAIN).await?;
+        writeln!(out, "{}", calls::measure(&chain).await?)?;
     }
     if options.wants(Part::Endurance) {
         let chain = RecordedChain::make(options.chain()).await?;

@@ -98,6 +98,8 @@ pub(crate) enum Part {
     Postgres,
     /// Internal transactions: bytes, and the time until they are indexed
     Internal,
+    /// Calls to the node, by method: at the head and without blocks
+    Calls,
     /// Verification, compared with the bare compiler
     Verification,
     /// Every combination of filters on long lists
@@ -128,6 +130,7 @@ impl Options {
             largest_batch: self.largest_batch,
             largest_response: self.largest_response,
             per_second: None,
+            client_version: None,
         }
     }
 }

@@ -5,7 +5,7 @@ mod pieces;
 mod request;
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     net::Ipv4Addr,
     sync::{
         Arc, Mutex, PoisonError,
@@ -48,6 +48,8 @@ struct Node {
     conditions: Conditions,
     requests: AtomicU64,
     refused: AtomicU64,
+    /// Calls so far, by method.
+    calls: Mutex<BTreeMap<String, u64>>,
     /// When the requests of the last second were admitted.
     admitted: Mutex<VecDeque<Instant>>,
     /// When the latest block above the recording was served.
@@ -83,6 +85,7 @@ impl Replay {
             conditions,
             requests: AtomicU64::new(0),
             refused: AtomicU64::new(0),
+            calls: Mutex::default(),
             admitted: Mutex::default(),
             served,
         });
@@ -97,6 +100,11 @@ impl Replay {
     /// HTTP requests so far.
     pub(crate) fn requests(&self) -> u64 {
         self.node.requests.load(Ordering::Relaxed)
+    }
+
+    /// Calls so far, by method. A batch is as many calls as it contains.
+    pub(crate) fn calls(&self) -> BTreeMap<String, u64> {
+        self.node.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// HTTP requests rejected by the rate limit.
@@ -200,6 +208,11 @@ impl Node {
     }
 
     async fn handle_call(&self, call: Call<'_>, response: &mut Pieces) -> anyhow::Result<()> {
+        self.count(call.method());
+        if let (Some(version), "web3_clientVersion") = (self.conditions.client_version, call.method()) {
+            response.push(format!(r#"{{"jsonrpc":"2.0","id":{},"result":"{version}"}}"#, call.id()).into());
+            return Ok(());
+        }
         let recorded = match call.requested_block() {
             Some((number, request::View::Full)) => self.recording.block(number)?,
             Some((number, request::View::Receipts)) => self.recording.receipts(number)?,
@@ -219,6 +232,11 @@ impl Node {
             self.record_served(number, view);
         }
         Ok(())
+    }
+
+    fn count(&self, method: &str) {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        *calls.entry(method.to_owned()).or_default() += 1;
     }
 
     fn record_served(&self, number: u64, view: request::View) {

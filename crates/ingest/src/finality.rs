@@ -13,7 +13,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::IngestConfig;
 
 /// Shortest interval between requests.
-const INTERVAL: Duration = Duration::from_secs(1);
+const INTERVAL: Duration = Duration::from_secs(60);
 /// Timeout for the first response; later ones are not awaited.
 const FIRST_RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 

@@ -3,7 +3,7 @@
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use domain::{BlockId, BlockNumber, BlockRef, SyncPhase, SyncStatus};
-use node::{Heads, NodeClient};
+use node::{Head, Heads, NodeClient, Polling};
 use store::{ChainReader, IndexWriter, StoreError, Undo};
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -137,6 +137,9 @@ impl Follower {
     async fn follow(&mut self) -> Result<Infallible, StoreError> {
         self.lower_head.detect_dev_chain(&self.node).await;
         let mut heads = self.node.heads();
+        if self.lower_head.is_dev_chain() {
+            heads.set_polling(Polling::Eager);
+        }
         let mut pause = STORE_PAUSE;
         loop {
             match self.follow_until_store_fails(&mut heads, &mut pause).await {
@@ -175,8 +178,9 @@ impl Follower {
             None => None,
         };
         self.status.send_modify(|status| (status.tip, status.tip_timestamp) = (tip, timestamp));
+        let mut seen = None;
         loop {
-            let outcome = self.pass().await;
+            let outcome = self.pass(seen.take()).await;
             self.settler.step(self.writer.as_mut(), Pace::Brisk).await?;
             self.fill().await?;
             let idle = match outcome {
@@ -185,7 +189,7 @@ impl Follower {
                     continue;
                 }
                 Ok(Outcome::RetryAfter(pause)) => pause,
-                Ok(Outcome::CaughtUp) => self.config.idle_check,
+                Ok(Outcome::CaughtUp) => self.config.idle_check.max(heads.silence()),
                 Err(FollowError::Node(failure)) => {
                     warn!(error = %failure, "cannot follow the node, retrying");
                     self.status.send_modify(|status| status.node_reachable = false);
@@ -193,7 +197,7 @@ impl Follower {
                 }
                 Err(FollowError::Store(failure)) => return Err(failure),
             };
-            self.wait(heads, idle).await?;
+            seen = self.wait(heads, idle).await?;
         }
     }
 
@@ -206,14 +210,14 @@ impl Follower {
         self.status.send_modify(|status| status.phase = SyncPhase::Waiting { reason });
     }
 
-    /// Waits for a new head or until `pause` has passed; token responses are stored meanwhile.
-    async fn wait(&mut self, heads: &mut Heads, pause: Duration) -> Result<(), StoreError> {
+    /// Waits for a new head, or until `pause` has passed; token responses are stored meanwhile.
+    async fn wait(&mut self, heads: &mut Heads, pause: Duration) -> Result<Option<Head>, StoreError> {
         let until = Instant::now() + pause;
         loop {
             tokio::select! {
                 biased;
-                _ = heads.next() => return Ok(()),
-                () = tokio::time::sleep_until(until) => return Ok(()),
+                head = heads.next() => return Ok(Some(head)),
+                () = tokio::time::sleep_until(until) => return Ok(None),
                 () = self.settler.results() => self.settler.step(self.writer.as_mut(), Pace::Brisk).await?,
                 () = self.filler.results() => self.fill().await?,
             }
@@ -243,19 +247,25 @@ impl Follower {
         Ok(self.is_tracing_proven)
     }
 
-    /// Reads the node's head and moves the index towards it.
-    async fn pass(&mut self) -> Result<Outcome, FollowError> {
-        let head = self.node.head().await?;
+    /// Moves the index towards the node's head. It is requested if it was not seen, or if its number alone does not tell what to do.
+    async fn pass(&mut self, seen: Option<Head>) -> Result<Outcome, FollowError> {
         let tip = self.writer.tip().await?;
-        self.record_head(head, tip);
+        let head = match (seen, tip) {
+            (Some(head), Some(tip)) if head.number > tip.number => head,
+            (Some(head), _) if head.hash.is_some() => head,
+            _ => self.node.head().await?.into(),
+        };
+        self.record_head(head.number, tip);
         if !self.is_tracing_proven && !self.prove_tracing(head.number).await? {
             return Ok(Outcome::RetryAfter(HALTED_PAUSE));
         }
         // Boxed, since both futures are large.
-        match tip {
-            Some(tip) if head.number <= tip.number => Box::pin(self.compare_at_or_below_tip(head, tip)).await,
+        match (tip, head.block()) {
+            (Some(tip), Some(head)) if head.number <= tip.number => {
+                Box::pin(self.compare_at_or_below_tip(head, tip)).await
+            }
             _ if head.number < self.config.start_block => Ok(Outcome::CaughtUp),
-            _ => Box::pin(self.advance(head, tip)).await,
+            _ => Box::pin(self.advance(head.number, tip)).await,
         }
     }
 
@@ -291,17 +301,17 @@ impl Follower {
     }
 
     /// Commits blocks up to the head, as long as each extends our tip.
-    async fn advance(&mut self, head: BlockRef, tip: Option<BlockRef>) -> Result<Outcome, FollowError> {
+    async fn advance(&mut self, head: BlockNumber, tip: Option<BlockRef>) -> Result<Outcome, FollowError> {
         self.lower_head.reset();
-        let horizon = self.finality.horizon(head.number, &self.config).await;
+        let horizon = self.finality.horizon(head, &self.config).await;
         let first = tip.map_or(self.config.start_block, |tip| tip.number + 1);
         // The head's height is unproven, and undo data is discarded by it: with a forged head, the next reorg could not be
         // followed. Fetching the full block verifies the height by its hash.
-        if horizon >= first && self.node.find_block(head.number).await?.is_none() {
-            warn!(head = head.number, "the node does not have the block that it reports as its head, retrying");
+        if horizon >= first && self.node.find_block(head).await?.is_none() {
+            warn!(head, "the node does not have the block that it reports as its head, retrying");
             return Ok(Outcome::RetryAfter(self.short_pause()));
         }
-        let last = head.number.min(first.saturating_add(PASS_BLOCKS));
+        let last = head.min(first.saturating_add(PASS_BLOCKS));
         let mut run = BlockRun::start(&self.node, &self.resolver, first..=last, &self.config);
         let (mut batch, mut parent, mut retries) = (Batch::default(), tip, 0);
         while let Some(fetched) = run.next().await {
@@ -344,6 +354,11 @@ impl Follower {
             }
         }
         self.flush(&mut batch, horizon).await?;
+        // After a few blocks the head is still the head, or the next one is already announced or due to be polled.
+        if last == head && head - first < NEAR_HEAD {
+            self.record_caught_up();
+            return Ok(Outcome::CaughtUp);
+        }
         Ok(Outcome::Progressed)
     }
 
@@ -417,13 +432,13 @@ impl Follower {
         Ok(self.reader.find_block(BlockId::Number(number)).await?.map(|block| block.timestamp))
     }
 
-    fn record_head(&mut self, head: BlockRef, tip: Option<BlockRef>) {
-        let behind = tip.map_or(head.number + 1, |tip| head.number.saturating_sub(tip.number));
+    fn record_head(&mut self, head: BlockNumber, tip: Option<BlockRef>) {
+        let behind = tip.map_or(head + 1, |tip| head.saturating_sub(tip.number));
         if behind > NEAR_HEAD {
             self.rhythm.forget();
         }
         self.status.send_modify(|status| {
-            status.node_head = Some(head.number);
+            status.node_head = Some(head);
             status.node_reachable = true;
             if behind > NEAR_HEAD && !matches!(status.phase, SyncPhase::Halted { .. } | SyncPhase::Waiting { .. }) {
                 status.phase = SyncPhase::Backfilling;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{BlockRef, ChainIdentity};
+use domain::{BlockNumber, BlockRef, ChainIdentity};
 
 use crate::{
     NodeError,
@@ -46,6 +46,13 @@ impl Upstream {
         let call = Call::new("eth_getBlockByNumber", format!(r#"["{block}",false]"#));
         let header = self.call::<RawHeader>(&call).await?;
         Ok(header.map(|header| BlockRef { number: header.number.0, hash: header.hash.0 }))
+    }
+
+    pub(crate) async fn head_number(&self) -> Result<BlockNumber, NodeError> {
+        let number = self.call::<Quantity>(&Call::new("eth_blockNumber", "[]")).await?;
+        let number = number.ok_or_else(|| NodeError::invalid_response("eth_blockNumber", "null"))?.0;
+        self.verifier().evidence().see_head(number);
+        Ok(number)
     }
 
     pub(crate) async fn head(&self) -> Result<BlockRef, NodeError> {

@@ -1,6 +1,6 @@
 //! Fetches a block with its transactions and receipts in as few round trips as the node allows.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use alloy_primitives::B256;
 use domain::{BlockNumber, FetchedBlock};
@@ -55,9 +55,21 @@ async fn with_block_receipts(
             () = upstream.capabilities().block_receipts.opened() => None,
         }
     };
-    let (block, receipts) =
-        tokio::join!(retry_request(upstream, priority, |priority| block(upstream, number, priority)), receipts);
-    let Some(block) = block? else { return Ok(None) };
+    let block = retry_request(upstream, priority, |priority| block(upstream, number, priority));
+    let newest_is_empty = &upstream.capabilities().newest_is_empty;
+    let (block, receipts) = if newest_is_empty.load(Ordering::Relaxed) {
+        // On a quiet chain, receipts are requested only if there are any.
+        let Some(block) = block.await? else { return Ok(None) };
+        if block.transactions.is_empty() {
+            return join(upstream, block, Vec::new(), BLOCK_RECEIPTS).await.map(Some);
+        }
+        (block, receipts.await)
+    } else {
+        let (block, receipts) = tokio::join!(block, receipts);
+        let Some(block) = block? else { return Ok(None) };
+        (block, receipts)
+    };
+    newest_is_empty.store(block.transactions.is_empty(), Ordering::Relaxed);
     let Some(receipts) = receipts else { return with_single_receipts(upstream, block).await.map(Some) };
     match receipts {
         Err(error) if falls_back(upstream, &error) => with_single_receipts(upstream, block).await.map(Some),

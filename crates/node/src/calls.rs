@@ -1,6 +1,6 @@
 //! Batches of contract calls (`eth_call`).
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use alloy_primitives::Bytes;
 use domain::{Address, BlockNumber, BlockRef};
@@ -9,6 +9,7 @@ use futures::future::try_join_all;
 use crate::{
     NodeError,
     decode::CappedBytes,
+    packed_calls::{self, Packed},
     rpc_error::RpcErrorKind,
     state::BlockParam,
     upstream::{Call, Upstream},
@@ -95,6 +96,73 @@ async fn call_at(upstream: &Upstream, calls: &[ContractCall], at: BlockRef) -> R
 }
 
 async fn call_all(upstream: &Upstream, calls: &[ContractCall], block: &str) -> Result<Vec<CallResult>, NodeError> {
+    let mut results = Vec::with_capacity(calls.len());
+    for group in calls.chunks(packed_calls::MOST_CALLS) {
+        let packed = if group.len() > 1 { call_packed(upstream, group, block).await? } else { None };
+        results.extend(match packed {
+            Some(packed) => complete(upstream, group, packed, block).await?,
+            None => call_singly(upstream, group, block).await?,
+        });
+    }
+    Ok(results)
+}
+
+/// Makes the calls by one request; None if the node cannot.
+async fn call_packed(
+    upstream: &Upstream,
+    calls: &[ContractCall],
+    block: &str,
+) -> Result<Option<Vec<Packed>>, NodeError> {
+    let lacks_packed_calls = &upstream.capabilities().lacks_packed_calls;
+    if lacks_packed_calls.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    let Some(code) = packed_calls::pack(calls) else { return Ok(None) };
+    let gas = packed_calls::GAS;
+    let call = Call::new(METHOD, format!(r#"[{{"data":"{code}","gas":"{gas:#x}"}},{block}]"#));
+    let failure = match upstream.call::<CappedBytes>(&call).await {
+        Ok(Some(CappedBytes::Bytes(returned))) => match packed_calls::unpack(&returned, calls.len()) {
+            Some(results) => return Ok(Some(results)),
+            None => "an unexpected result".to_owned(),
+        },
+        Ok(_) => "no result".to_owned(),
+        // A contract may be the reason, for example one that takes all gas.
+        Err(error) if error.rpc_kind() == Some(RpcErrorKind::Execution) => return Ok(None),
+        Err(error @ NodeError::Rpc { .. })
+            if matches!(error.rpc_kind(), Some(RpcErrorKind::InvalidParams | RpcErrorKind::Fatal)) =>
+        {
+            error.to_string()
+        }
+        Err(error) => return Err(error),
+    };
+    lacks_packed_calls.store(true, Ordering::Relaxed);
+    tracing::info!(
+        endpoint = upstream.name(),
+        failure,
+        "contracts are called one by one, since the node does not run a program for many calls"
+    );
+    Ok(None)
+}
+
+/// Makes those calls alone that are unclear.
+async fn complete(
+    upstream: &Upstream,
+    calls: &[ContractCall],
+    packed: Vec<Packed>,
+    block: &str,
+) -> Result<Vec<CallResult>, NodeError> {
+    let unclear = calls.iter().zip(&packed).filter(|(_, result)| **result == Packed::Unclear);
+    let unclear: Vec<ContractCall> = unclear.map(|(call, _)| call.clone()).collect();
+    let mut single = call_singly(upstream, &unclear, block).await?.into_iter();
+    let result = |packed| match packed {
+        Packed::Returned(bytes) => CallResult::Returned(bytes),
+        Packed::Failed => CallResult::Reverted,
+        Packed::Unclear => single.next().unwrap_or(CallResult::Reverted),
+    };
+    Ok(packed.into_iter().map(result).collect())
+}
+
+async fn call_singly(upstream: &Upstream, calls: &[ContractCall], block: &str) -> Result<Vec<CallResult>, NodeError> {
     let requests: Vec<Call> = calls.iter().map(|call| request(call, block)).collect();
     let mut results = Vec::with_capacity(requests.len());
     for together in requests.chunks(GROUP * CONCURRENT_REQUESTS) {

@@ -121,6 +121,11 @@ impl NodeClient {
         self.with_retries(Operation::Head, 1, |_, upstream| async move { upstream.head().await }).await
     }
 
+    /// The number of the node's latest block, without retries.
+    pub(crate) async fn head_number_once(&self) -> Result<BlockNumber, NodeError> {
+        self.with_retries(Operation::Head, 1, |_, upstream| async move { upstream.head_number().await }).await
+    }
+
     /// The current heads of all endpoints. Endpoints that lag behind are avoided from now on.
     pub async fn survey_heads(&self) -> HeadSurvey {
         self.failover.survey().await

@@ -65,6 +65,10 @@ pub(crate) struct Transports {
 pub(crate) struct Capabilities {
     pub(crate) block_receipts: MethodBreaker,
     pub(crate) lacks_state_by_hash: AtomicBool,
+    /// `eth_call` of a program that makes many calls.
+    pub(crate) lacks_packed_calls: AtomicBool,
+    /// Whether the newest block had no transactions.
+    pub(crate) newest_is_empty: AtomicBool,
     /// `debug_traceBlockByNumber`.
     pub(crate) lacks_block_traces: AtomicBool,
     /// `debug_traceTransaction`.
@@ -122,6 +126,8 @@ impl Upstream {
             capabilities: Capabilities {
                 block_receipts: MethodBreaker::default(),
                 lacks_state_by_hash: AtomicBool::new(false),
+                lacks_packed_calls: AtomicBool::new(false),
+                newest_is_empty: AtomicBool::new(false),
                 lacks_block_traces: AtomicBool::new(false),
                 lacks_transaction_traces: AtomicBool::new(false),
                 lacks_flat_traces: AtomicBool::new(false),

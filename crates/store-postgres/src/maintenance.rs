@@ -43,7 +43,7 @@ const NUMBERED: [(&str, &str); 9] = [
     ("transaction", "transactions"),
     ("transfer", "transfers"),
     ("trade", "trades"),
-    ("(select id + generate_series(0, length(entries) / 26 - 1) as id from log_pack) log", "logs"),
+    ("(select id + generate_series(0, log_count(entries) - 1) as id from log_pack) log", "logs"),
     ("log_topic", "log_topics"),
     ("log_source", "log_sources"),
     ("address", "addresses"),

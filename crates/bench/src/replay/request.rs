@@ -52,6 +52,10 @@ impl<'a> Call<'a> {
         self.text
     }
 
+    pub(super) fn method(&self) -> &str {
+        &self.envelope.method
+    }
+
     pub(super) fn id(&self) -> &'a str {
         self.envelope.id.get()
     }

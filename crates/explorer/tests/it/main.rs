@@ -27,6 +27,7 @@ mod limits;
 mod logs;
 mod nfts;
 mod node_outages;
+mod packed_calls;
 mod pages;
 mod pending;
 mod postgres;

@@ -19,6 +19,7 @@ use crate::{
 };
 
 const GETH: &str = "Geth/v1.16.7-stable/linux-amd64/go1.25.1";
+const HEAD_NUMBER: &str = "eth_blockNumber";
 const BLOCK: &str = "eth_getBlockByNumber";
 const RECEIPTS: &str = "eth_getBlockReceipts";
 
@@ -122,6 +123,13 @@ impl ScriptedNode {
             NodeMode::Lagging(blocks) => head.saturating_sub(blocks),
             _ => head,
         };
+        if method == HEAD_NUMBER {
+            let number = match (mode, &orphaned) {
+                (NodeMode::OrphanedBranch, Some(orphaned)) => orphaned.fork + orphaned.blocks.len() as u64,
+                _ => newest,
+            };
+            return result(json!(format!("{number:#x}")));
+        }
         if !matches!(method, BLOCK | RECEIPTS) {
             return self.query_chain(call.clone());
         }
@@ -173,6 +181,8 @@ impl ScriptedNode {
             falsify_block(rng, &mut answer["result"]);
         } else if method == BLOCK {
             falsify_header(rng, call, &mut answer["result"]);
+        } else if method == HEAD_NUMBER {
+            answer["result"] = json!(format!("{:#x}", rng.random_range(0..1_000)));
         } else if matches!(method, RECEIPTS | "eth_getTransactionReceipt") {
             falsify_receipts(rng, &mut answer["result"]);
         } else if method != "eth_chainId" && rng.random_bool(0.3) {

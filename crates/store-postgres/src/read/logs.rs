@@ -17,7 +17,7 @@ use crate::{
 
 const LOGS: Rows = Rows {
     columns: "x.transaction - b.transactions, x.log_index, e.address, array[t0.topic, t1.topic, t2.topic, t3.topic],
-        x.packed_data, x.data_size, t.hash, t.block, b.timestamp",
+        x.packed_data, t.hash, t.block, b.timestamp",
     joins: "left join lateral log_by_id(u.id) x on true left join log_source s on s.id = x.source left join address e on e.id = s.emitter
         left join log_topic t0 on t0.id = s.topic left join log_topic t1 on t1.id = x.topic1
         left join log_topic t2 on t2.id = x.topic2 left join log_topic t3 on t3.id = x.topic3
@@ -27,8 +27,7 @@ const LOGS: Rows = Rows {
 fn log_from_row(row: &Row) -> Result<IndexedLog, StoreError> {
     let tx_index = u32::try_from(row.value::<i64>(2)?);
     let topics = row.value::<Vec<Option<&[u8]>>>(5)?.into_iter().flatten();
-    let data_size = u32::try_from(row.u64(7)?).map_err(|_| StoreError::Corrupt("a log with too much data"))?;
-    let data = unpacked(row.value(6)?, data_size)?;
+    let (data, data_size) = unpacked(row.value(6)?)?;
     Ok(IndexedLog {
         event: LogEvent {
             tx_index: tx_index.map_err(|_| StoreError::Corrupt("a log outside its block"))?,
@@ -38,19 +37,25 @@ fn log_from_row(row: &Row) -> Result<IndexedLog, StoreError> {
             data,
             data_size,
         },
-        tx_hash: row.hash(8)?,
-        block_number: row.u64(9)?,
-        timestamp: row.u64(10)?,
+        tx_hash: row.hash(7)?,
+        block_number: row.u64(8)?,
+        timestamp: row.u64(9)?,
     })
 }
 
-/// None if the data was too long to be kept.
-fn unpacked(packed: &[u8], size: u32) -> Result<Option<Bytes>, StoreError> {
-    if packed.is_empty() && size > 0 {
-        return Ok(None);
+/// The data of a log, if it was not too long to be kept, and its size.
+fn unpacked(packed: &[u8]) -> Result<(Option<Bytes>, u32), StoreError> {
+    let (size, words) = match packed {
+        [u8::MAX, rest @ ..] => rest.split_first_chunk().map(|(size, words)| (u32::from_be_bytes(*size), words)),
+        [words, rest @ ..] => Some((u32::from(*words) * 32, rest)),
+        [] => None,
     }
-    let data = words::unpack(packed, size).ok_or(StoreError::Corrupt("the data of a log is not of its size"))?;
-    Ok(Some(data.into()))
+    .ok_or(StoreError::Corrupt("the data of a log has no size"))?;
+    if words.is_empty() && size > 0 {
+        return Ok((None, size));
+    }
+    let data = words::unpack(words, size).ok_or(StoreError::Corrupt("the data of a log is not of its size"))?;
+    Ok((Some(data.into()), size))
 }
 
 /// Needs a snapshot.

@@ -303,7 +303,7 @@ pub(super) async fn log_sources(tx: &Transaction<'_>, rows: &[(u64, LogSource)])
 pub(super) async fn log_packs(tx: &Transaction<'_>, rows: &[LogPack]) -> Result<(), StoreError> {
     let types = [Type::INT8, Type::INT8, Type::INT4, Type::BYTEA, Type::BYTEA];
     copy(tx, "log_pack", &types, rows, |row, out| {
-        out.row(&[&int8(row.id), &int8(row.tx), &row.log_index.cast_signed(), &row.entries, &row.data])
+        out.row(&[&int8(row.id), &int8(row.tx), &row.log_index.cast_signed(), &row.entries(), &row.data])
     })
     .await
 }

@@ -102,6 +102,7 @@ impl Chain {
         };
         match method {
             "eth_chainId" => Reply::Result(json!(format!("{:#x}", self.id))),
+            "eth_blockNumber" => Reply::Result(json!(format!("{:#x}", self.head))),
             "eth_getBlockByNumber" => Reply::Result(self.height(&params[0]).map_or(Value::Null, |number| {
                 if params[1] == json!(true) { self.block(number) } else { self.header(number) }
             })),
