@@ -48,6 +48,12 @@ pub(crate) enum Command {
     Database(DatabaseOptions),
     /// Copy keys, webhooks, verified contracts and queued messages to another data folder or database
     Copy(CopyOptions),
+    /// Copy a data folder that no explorer has open, as a backup
+    Snapshot(SnapshotOptions),
+    /// Copy a snapshot to an empty data folder
+    Restore(RestoreOptions),
+    /// Write all keys, webhooks, verified contracts and queued messages to a file, or read them from one
+    Records(RecordsOptions),
     /// Restore a damaged data folder to its last intact commit
     Repair(RepairOptions),
 }
@@ -202,6 +208,56 @@ pub(crate) enum WebhooksCommand {
 #[derive(Debug, Args)]
 pub(crate) struct RepairOptions {
     /// The data folder [default: explorer in your data folder]
+    #[arg(long, env = "EXPLORER_DATA", value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordsOptions {
+    #[command(subcommand)]
+    pub(crate) command: RecordsCommand,
+
+    /// The data folder [default: explorer in your data folder]
+    #[arg(long, env = "EXPLORER_DATA", value_name = "DIR", global = true)]
+    pub(crate) data: Option<PathBuf>,
+
+    /// The database, as for `run`
+    #[arg(long, env = "EXPLORER_DATABASE", value_name = "URL", hide_env_values = true, global = true)]
+    pub(crate) database: Option<DatabaseUrl>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RecordsCommand {
+    /// Write all records to a new file, one JSON object per line; `-` is standard output
+    Export {
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Read the records of a file into a data folder or database without records; `-` is standard input
+    Import {
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SnapshotOptions {
+    /// The folder to create; on the file system of the data folder, it shares most files with it
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: PathBuf,
+
+    /// The data folder [default: explorer in your data folder]
+    #[arg(long, env = "EXPLORER_DATA", value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RestoreOptions {
+    /// The folder that `explorer snapshot` created
+    #[arg(value_name = "SNAPSHOT")]
+    pub(crate) snapshot: PathBuf,
+
+    /// The data folder, which must be empty [default: explorer in your data folder]
     #[arg(long, env = "EXPLORER_DATA", value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 }

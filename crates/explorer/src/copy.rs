@@ -65,7 +65,7 @@ fn is_same_folder(from: &Location, to: &Location) -> bool {
 }
 
 /// Checks that nothing else uses the store: what it changes during the copy would be missing in it.
-async fn open(location: &Location, opened: anyhow::Result<OpenStore>) -> anyhow::Result<Arc<dyn Store>> {
+pub(crate) async fn open(location: &Location, opened: anyhow::Result<OpenStore>) -> anyhow::Result<Arc<dyn Store>> {
     let in_use = || format!("an explorer has {location} open: stop it, then run the same command again");
     let OpenStore { store, shared } = match opened {
         Err(error) if matches!(error.downcast_ref(), Some(StoreError::InUse)) => return Err(error.context(in_use())),
@@ -145,7 +145,7 @@ async fn copy_all(copy: &mut RecordCopy<'_>, total: u64, cancel: &CancellationTo
     Ok(())
 }
 
-fn progress_bar(records: u64) -> ProgressBar {
+pub(crate) fn progress_bar(records: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
@@ -153,7 +153,7 @@ fn progress_bar(records: u64) -> ProgressBar {
     ProgressBar::new(records).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-fn now() -> UnixMillis {
+pub(crate) fn now() -> UnixMillis {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

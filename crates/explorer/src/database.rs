@@ -7,14 +7,18 @@ use anyhow::{Context, bail};
 use crate::{
     cli::{DatabaseCommand, DatabaseOptions},
     logging,
-    stores::{self, Findings, ServerVersion, TableSize},
+    stores::{self, Findings, OlderIndex, ServerVersion, TableSize},
 };
 
 const MEGABYTE: f64 = 1e6;
 
 pub(crate) async fn run(options: DatabaseOptions) -> anyhow::Result<()> {
     let url = options.database.context("no database: give one with --database, or set EXPLORER_DATABASE")?;
-    let store = stores::open_database(&url).await?;
+    let older_index = match options.command {
+        DatabaseCommand::Migrate => OlderIndex::Replace,
+        DatabaseCommand::Check | DatabaseCommand::Compact | DatabaseCommand::Size => OlderIndex::Refuse,
+    };
+    let store = stores::open_database(&url, older_index).await?;
     match options.command {
         DatabaseCommand::Migrate => {
             let ServerVersion { server, schema } = store.version().await?;

@@ -37,7 +37,7 @@ pub(crate) async fn run(options: KeysOptions) -> anyhow::Result<()> {
         Target::Running(client) => client.post(admin::KEYS, &options.command).await?,
         Target::Stored(location) => {
             // Kept open: a shared store notices changes as long as it is open.
-            let store = stores::open_existing(&location).await?;
+            let store = stores::open_records(&location).await?;
             execute(store.user_records().as_ref(), options.command).await?.text
         }
     };

@@ -21,6 +21,7 @@ mod memory;
 mod names;
 mod open_files;
 mod progress;
+mod records;
 mod repair;
 mod requests;
 mod run;
@@ -28,6 +29,7 @@ mod service;
 mod sharing;
 mod shutdown;
 mod site;
+mod snapshot;
 mod stores;
 mod supervisor;
 mod webhook_commands;
@@ -89,6 +91,9 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Check(options) => check::run(options).await,
             Command::Database(options) => database::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Copy(options) => copy::run(options).await.map(|()| ExitCode::SUCCESS),
+            Command::Snapshot(options) => snapshot::take(options).map(|()| ExitCode::SUCCESS),
+            Command::Restore(options) => snapshot::restore(options).map(|()| ExitCode::SUCCESS),
+            Command::Records(options) => records::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Repair(options) => repair::run(options).await.map(|()| ExitCode::SUCCESS),
         }
     });

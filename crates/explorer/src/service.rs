@@ -24,7 +24,7 @@ use crate::{
     requests::Requests,
     sharing::{self, Turn},
     site,
-    stores::{self, OpenStore, Sender},
+    stores::{self, OlderIndex, OpenStore, Sender},
     supervisor::Supervisor,
 };
 
@@ -63,7 +63,9 @@ impl Service {
         cancel: CancellationToken,
     ) -> anyhow::Result<Self> {
         let roles = config.roles;
-        let opened = cancel.run_until_cancelled(stores::open(&config.location, config.memory)).await;
+        // Only the one that fills it again empties an index.
+        let older_index = if roles.index { OlderIndex::Replace } else { OlderIndex::Refuse };
+        let opened = cancel.run_until_cancelled(stores::open(&config.location, config.memory, older_index)).await;
         let OpenStore { store, shared } = opened.context("stopped before the database was reachable")??;
         let listener = if roles.serve { Some(listen(config.listen).await?) } else { None };
         let local_addr = listener.as_ref().map(TcpListener::local_addr).transpose()?;

@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
+pub(crate) use store::OlderIndex;
 use store::{Store, StoreError, Transfer, TransferTarget};
 use store_embedded::{EmbeddedStore, StoreOptions};
 pub(crate) use store_embedded::{LostRecords, Repair};
@@ -17,6 +18,9 @@ use crate::{
     memory::{MemoryBudget, StoreMemory},
     open_files,
 };
+
+/// What the name of the source of an import begins with.
+pub(crate) const FROM_FILE: &str = "the file ";
 
 /// Pause between attempts to reach a database.
 const RETRY: Duration = Duration::from_secs(1);
@@ -42,24 +46,34 @@ impl From<PostgresStore> for OpenStore {
 }
 
 /// Opens a store, or creates one. Waits for a database that is not reachable.
-pub(crate) async fn open(location: &Location, memory: MemoryBudget) -> anyhow::Result<OpenStore> {
-    let opened = open_any(location, memory).await?;
+pub(crate) async fn open(
+    location: &Location,
+    memory: MemoryBudget,
+    older_index: OlderIndex,
+) -> anyhow::Result<OpenStore> {
+    let opened = open_any(location, memory, older_index).await?;
     admit(opened.store.as_ref(), location).await?;
     Ok(opened)
 }
 
-async fn open_any(location: &Location, memory: MemoryBudget) -> anyhow::Result<OpenStore> {
+async fn open_any(location: &Location, memory: MemoryBudget, older_index: OlderIndex) -> anyhow::Result<OpenStore> {
     let StoreMemory { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries } = memory.store();
     match location {
         Location::Folder(data) => {
             let descriptors = open_files::store_share();
-            let options =
-                StoreOptions { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries, descriptors };
+            let options = StoreOptions {
+                cache_bytes,
+                row_cache_bytes,
+                write_buffer_bytes,
+                writer_cache_entries,
+                descriptors,
+                older_index,
+            };
             Ok(open_folder(data, options)?.into())
         }
         Location::Database { url, read_url } => {
             let read_url = read_url.as_ref().map(|url| url.reveal().to_owned());
-            let options = PostgresOptions { writer_cache_entries, read_url, ..PostgresOptions::default() };
+            let options = PostgresOptions { writer_cache_entries, read_url, older_index, ..PostgresOptions::default() };
             loop {
                 match PostgresStore::open(url.reveal(), options.clone()).await {
                     Err(OpenError::Store(error)) if error.is_transient() => {
@@ -80,19 +94,37 @@ pub(crate) async fn open_existing(location: &Location) -> anyhow::Result<Arc<dyn
     Ok(store)
 }
 
+/// Opens an existing store for a command that uses nothing but records.
+pub(crate) async fn open_records(location: &Location) -> anyhow::Result<Arc<dyn Store>> {
+    require_folder(location)?;
+    let store = open_or_create(location, OlderIndex::Leave).await?.store;
+    admit(store.as_ref(), location).await?;
+    Ok(store)
+}
+
 /// Opens an existing store, from which its records are copied.
 pub(crate) async fn open_to_copy(location: &Location) -> anyhow::Result<OpenStore> {
-    if let Location::Folder(data) = location {
-        require(data)?;
-    }
+    require_folder(location)?;
     create_copy(location).await
 }
 
 /// Opens or creates a store that records are copied to.
 pub(crate) async fn create_copy(location: &Location) -> anyhow::Result<OpenStore> {
+    open_or_create(location, OlderIndex::Refuse).await
+}
+
+/// Opens an existing store, whose records are written to a file.
+pub(crate) async fn open_to_export(location: &Location) -> anyhow::Result<OpenStore> {
+    require_folder(location)?;
+    open_or_create(location, OlderIndex::Leave).await
+}
+
+async fn open_or_create(location: &Location, older_index: OlderIndex) -> anyhow::Result<OpenStore> {
     match location {
-        Location::Folder(data) => Ok(open_folder(data, StoreOptions::default())?.into()),
-        Location::Database { url, .. } => Ok(open_database(url).await?.into()),
+        Location::Folder(data) => {
+            Ok(open_folder(data, StoreOptions { older_index, ..StoreOptions::default() })?.into())
+        }
+        Location::Database { url, .. } => Ok(open_database(url, older_index).await?.into()),
     }
 }
 
@@ -101,6 +133,11 @@ async fn admit(store: &dyn Store, location: &Location) -> anyhow::Result<()> {
     let transfer = store.record_transfer();
     match transfer.find_transfer().await? {
         None => return Ok(()),
+        Some(Transfer::Target(TransferTarget { is_complete: false, source, .. })) if source.starts_with(FROM_FILE) => {
+            bail!(
+                "the import from {source} to {location} is not complete: run `explorer records import` with this file until it is"
+            )
+        }
         Some(Transfer::Target(TransferTarget { is_complete: false, source, .. })) => bail!(
             "the copy from {source} to {location} is not complete: run `explorer copy --from {source} --to {location}` until \
              it is"
@@ -114,8 +151,9 @@ async fn admit(store: &dyn Store, location: &Location) -> anyhow::Result<()> {
 }
 
 /// Opens a database, and creates or updates its tables.
-pub(crate) async fn open_database(url: &DatabaseUrl) -> anyhow::Result<SharedStore> {
-    PostgresStore::open(url.reveal(), PostgresOptions::default()).await.map_err(explain_database)
+pub(crate) async fn open_database(url: &DatabaseUrl, older_index: OlderIndex) -> anyhow::Result<SharedStore> {
+    let options = PostgresOptions { older_index, ..PostgresOptions::default() };
+    PostgresStore::open(url.reveal(), options).await.map_err(explain_database)
 }
 
 /// Restores a damaged data folder to its last intact commit; None if it is not damaged.
@@ -127,6 +165,43 @@ pub(crate) fn repair(data: &Path) -> anyhow::Result<Option<Repair>> {
             data.display()
         )
     })
+}
+
+/// Copies a data folder to a new one. Returns the number of the last commit.
+pub(crate) fn snapshot(data: &Path, target: &Path) -> anyhow::Result<u64> {
+    require(data)?;
+    let options = StoreOptions { older_index: OlderIndex::Leave, ..StoreOptions::default() };
+    let store = EmbeddedStore::open(data, options).map_err(|error| match error {
+        StoreError::InUse => anyhow!(error).context(format!(
+            "an explorer has {} open: stop it for the snapshot, which takes seconds if TARGET is on the same file system",
+            data.display()
+        )),
+        other => explain_open(other, data),
+    })?;
+    store.snapshot(target).with_context(|| format!("cannot write a snapshot to {}", target.display()))
+}
+
+/// Copies a snapshot to an empty data folder.
+pub(crate) fn restore(snapshot: &Path, data: &Path) -> anyhow::Result<()> {
+    if !snapshot.join("index").is_dir() {
+        bail!("{} is not a snapshot: give a folder that `explorer snapshot` created", snapshot.display());
+    }
+    store_embedded::restore(snapshot, data, StoreOptions::default()).map_err(|error| {
+        let advice = match &error {
+            StoreError::NotEmpty { .. } => "a snapshot is restored to an empty folder: give one with --data".to_owned(),
+            StoreError::InUse => format!("an explorer has {} open: give an empty folder with --data", data.display()),
+            StoreError::Damaged { .. } => format!("{} is damaged: use another snapshot", snapshot.display()),
+            _ => format!("cannot restore {} to {}", snapshot.display(), data.display()),
+        };
+        anyhow!(error).context(advice)
+    })
+}
+
+fn require_folder(location: &Location) -> anyhow::Result<()> {
+    match location {
+        Location::Folder(data) => require(data),
+        Location::Database { .. } => Ok(()),
+    }
 }
 
 fn require(data: &Path) -> anyhow::Result<()> {
@@ -146,11 +221,17 @@ fn explain_open(error: StoreError, data: &Path) -> anyhow::Error {
         StoreError::InUse => {
             format!("another explorer has {data} open: stop it, or use another folder with --data")
         }
-        StoreError::NewerSchema { .. } => {
+        StoreError::NewerSchema { .. } | StoreError::NewerRecords { .. } => {
             format!("{data} was written by a newer explorer: use that one, or another folder with --data")
         }
         StoreError::OlderSchema { .. } => {
-            format!("{data} was written by an older explorer: index again into another folder with --data")
+            format!(
+                "the index in {data} was written by an older explorer: `explorer run` indexes the chain anew, and keeps keys, \
+                 webhooks and verified contracts"
+            )
+        }
+        StoreError::OlderRecords { .. } => {
+            format!("{data} was written by a far older explorer: use that one, or another folder with --data")
         }
         StoreError::Damaged { .. } | StoreError::Corrupt(_) => format!(
             "{data} is damaged: restore a backup, or run `explorer repair --data {data}` to drop unreadable data (it reports \
@@ -178,7 +259,8 @@ fn explain_database(error: OpenError) -> anyhow::Error {
             "the database was written by a newer explorer: use that one, or another database with --database"
         }
         OpenError::Store(StoreError::OlderSchema { .. }) => {
-            "the index in the database was written by an older explorer: index again into another database with --database"
+            "the index in the database was written by an older explorer: `explorer database migrate`, or `explorer run` with \
+             the role index, empties it to index the chain anew, and keeps keys, webhooks and verified contracts"
         }
         OpenError::Store(_) => "cannot open the database",
     };

@@ -10,6 +10,7 @@ mod manifest;
 mod opened;
 mod reopen;
 mod repair;
+mod snapshot;
 mod view;
 mod watermark;
 
@@ -25,16 +26,14 @@ use store::{StateVersion, StoreError};
 pub use self::repair::{LostRecords, Repair};
 pub(crate) use self::{
     batch::Batch,
+    errors::from_io_error,
     group::Group,
-    opened::EngineOptions,
+    opened::{EngineOptions, INDEX_FOLDER, lock_folder},
     repair::repair,
     view::{Rows, View},
+    watermark::{FILE as WATERMARK_FILE, sync_folder},
 };
-use self::{
-    errors::{from_io_error, store_error},
-    opened::Opened,
-    watermark::Watermark,
-};
+use self::{errors::store_error, opened::Opened, watermark::Watermark};
 use crate::states::States;
 
 /// Larger batches wait earlier for pending flushes.

@@ -22,15 +22,21 @@ mod ranked;
 mod read;
 mod reader;
 mod record_transfer;
+mod replacement;
 mod rows;
 mod shared_work;
+mod snapshot;
 mod states;
 #[cfg(test)]
 mod states_tests;
 mod store;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod testing;
 mod token_names;
 mod token_status;
 mod undo;
+mod upgrade;
 mod user_records;
 mod verified_contracts;
 mod webhook_records;
@@ -39,6 +45,7 @@ mod writer;
 
 pub use engine::{LostRecords, Repair};
 pub use reader::EmbeddedReader;
+pub use snapshot::restore;
 pub use store::{EmbeddedStore, StoreOptions};
 pub use user_records::EmbeddedUserRecords;
 pub use verified_contracts::EmbeddedVerifiedContracts;

@@ -10,10 +10,13 @@ use crate::{
     rows::Totals,
 };
 
-/// Increased by every change that older versions cannot read.
+/// Of the index: increased by every change that other versions cannot read. An older index is filled again.
 pub(crate) const SCHEMA: u32 = 7;
+/// Of the records: increased by every change that other versions cannot read, with a step in `upgrade.rs`.
+pub(crate) const RECORDS: u32 = 1;
 
 const SCHEMA_KEY: &str = "schema";
+const RECORDS_KEY: &str = "records";
 const CHAIN_KEY: &str = "chain";
 const TIP_KEY: &str = "tip";
 
@@ -33,15 +36,30 @@ pub(crate) struct Tip {
     pub(crate) totals: Totals,
 }
 
-pub(crate) fn find_schema(view: &View) -> Result<Option<u32>, StoreError> {
-    let row = view.get(Table::Meta, &Key::name(SCHEMA_KEY))?;
-    row.map(|row| RowReader::new(&row).varint()).transpose()
+/// The versions of both parts of the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Versions {
+    pub(crate) index: u32,
+    /// Until schema 7, there was one version for both parts: then it is 0.
+    pub(crate) records: u32,
 }
 
-pub(crate) fn put_schema(batch: &mut Batch) {
-    let mut row = RowWriter::default();
-    row.varint(SCHEMA);
-    batch.put(Table::Meta, &Key::name(SCHEMA_KEY), row.finish());
+/// None if nothing was written yet.
+pub(crate) fn find_versions(view: &View) -> Result<Option<Versions>, StoreError> {
+    let number = |name: &'static str| -> Result<Option<u32>, StoreError> {
+        let row = view.get(Table::Meta, &Key::name(name))?;
+        row.map(|row| RowReader::new(&row).varint()).transpose()
+    };
+    let Some(index) = number(SCHEMA_KEY)? else { return Ok(None) };
+    Ok(Some(Versions { index, records: number(RECORDS_KEY)?.unwrap_or(0) }))
+}
+
+pub(crate) fn put_versions(batch: &mut Batch, versions: Versions) {
+    for (name, number) in [(SCHEMA_KEY, versions.index), (RECORDS_KEY, versions.records)] {
+        let mut row = RowWriter::default();
+        row.varint(number);
+        batch.put(Table::Meta, &Key::name(name), row.finish());
+    }
 }
 
 pub(crate) fn find_binding(view: &View) -> Result<Option<Binding>, StoreError> {

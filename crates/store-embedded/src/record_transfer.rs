@@ -34,35 +34,12 @@ const COUNTED: [Table; 12] = [
 const LEFT_BY_USERS: [Table; 5] =
     [Table::ApiKey, Table::VerifiedByNumber, Table::VerificationJobByNumber, Table::Webhook, Table::DeliveryLog];
 
-const DELETED: [Table; 27] = [
-    Table::ApiKey,
-    Table::ApiKeyByDigest,
-    Table::ApiKeyByOwner,
-    Table::ActiveApiKeys,
-    Table::ApiKeyProof,
-    Table::VerifiedCode,
-    Table::VerifiedCodeDetail,
-    Table::VerifiedNumber,
-    Table::VerifiedByNumber,
-    Table::VerifiedDeployment,
-    Table::VerifiedListed,
-    Table::VerifiedListedCount,
-    Table::VerificationJob,
-    Table::VerificationJobByNumber,
-    Table::Webhook,
-    Table::WebhookByOwner,
-    Table::WebhookByAddress,
-    Table::DeliveryLog,
-    Table::Delivery,
-    Table::DeliveryById,
-    Table::RetryDelivery,
-    Table::DeliveryByBlock,
-    Table::Event,
-    Table::EventUses,
-    Table::MatchedBlock,
-    Table::OrphanedBlock,
-    Table::WebhookMeta,
-];
+/// Whether a new copy replaces the rows.
+fn is_deleted(table: Table) -> bool {
+    let is_kept = matches!(table, Table::Failure | Table::RecordTransfer);
+    let is_derived = matches!(table, Table::VerifiedListed | Table::VerifiedListedCount);
+    (table.is_record() && !is_kept) || is_derived
+}
 
 /// Rows that are deleted in one commit.
 const DELETED_AT_ONCE: usize = 10_000;
@@ -103,7 +80,7 @@ impl EmbeddedTransfer {
     fn delete(&self) -> Result<(), StoreError> {
         let listing = self.verified.listing();
         let _guard = listing.lock();
-        for table in DELETED {
+        for table in Table::ALL.iter().copied().filter(|table| is_deleted(*table)) {
             loop {
                 let (view, mut batch) = (self.engine.view(), self.engine.batch());
                 let mut deleted = 0;

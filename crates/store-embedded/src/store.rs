@@ -1,21 +1,26 @@
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
 use metrics::Histogram;
 use store::{
-    CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RecordTransfer, Store,
-    StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
+    CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, OlderIndex, RecordTransfer,
+    Store, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
 use crate::{
     blocking::{ReadSlots, run_blocking},
     engine::{self, Engine, EngineOptions, Repair},
-    meta::{self, Binding, SCHEMA},
+    meta::{self, Binding},
     private_files,
     read::ReadCaches,
     reader::EmbeddedReader,
     record_transfer::EmbeddedTransfer,
+    replacement, snapshot,
+    upgrade::upgrade,
     user_records::EmbeddedUserRecords,
     verified_contracts::EmbeddedVerifiedContracts,
     webhook_records::EmbeddedWebhookRecords,
@@ -37,10 +42,11 @@ pub struct StoreOptions {
     pub writer_cache_entries: usize,
     /// Maximum open file descriptors of the store.
     pub descriptors: usize,
+    pub older_index: OlderIndex,
 }
 
 impl StoreOptions {
-    fn engine(&self) -> EngineOptions {
+    pub(crate) fn engine(&self) -> EngineOptions {
         EngineOptions {
             cache_bytes: self.cache_bytes,
             write_buffer_bytes: self.write_buffer_bytes,
@@ -57,6 +63,7 @@ impl Default for StoreOptions {
             write_buffer_bytes: 64 << 20,
             writer_cache_entries: 400_000,
             descriptors: 1_024,
+            older_index: OlderIndex::default(),
         }
     }
 }
@@ -64,6 +71,7 @@ impl Default for StoreOptions {
 /// An open data folder. Only one process can have it open.
 #[derive(Debug)]
 pub struct EmbeddedStore {
+    data: PathBuf,
     engine: Engine,
     options: StoreOptions,
     writers: Arc<Writers>,
@@ -80,27 +88,22 @@ impl EmbeddedStore {
     /// Opens a data folder, or creates one.
     ///
     /// # Errors
-    /// If another process has it open, if it has another schema, if it was changed or truncated since it was written, or
-    /// if the disk fails.
+    /// If another process has it open, if its version is newer, or older and not to be replaced, if it was changed or
+    /// truncated since it was written, or if the disk fails.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         std::fs::create_dir_all(path).map_err(|error| StoreError::Backend(error.into()))?;
+        let _lock = engine::lock_folder(path)?;
+        replacement::go_on(path)?;
+        snapshot::clean_up(path)?;
         let engine = Engine::open(path, options.engine())?;
+        let engine = upgrade(engine, path, &options.engine(), options.older_index)?;
         private_files::tighten(path).map_err(|error| StoreError::Backend(error.into()))?;
-        match meta::find_schema(&engine.view())? {
-            Some(stored) if stored > SCHEMA => return Err(StoreError::NewerSchema { stored, known: SCHEMA }),
-            None => {
-                let mut batch = engine.batch();
-                meta::put_schema(&mut batch);
-                batch.commit()?;
-            }
-            Some(stored) if stored < SCHEMA => return Err(StoreError::OlderSchema { stored, known: SCHEMA }),
-            Some(_) => {}
-        }
         let user_records = EmbeddedUserRecords::new(engine.clone());
         let read_slots = Arc::<ReadSlots>::default();
         let verified_contracts = EmbeddedVerifiedContracts::new(engine.clone(), Arc::clone(&read_slots));
         let webhook_records = EmbeddedWebhookRecords::new(engine.clone())?;
         Ok(Self {
+            data: path.to_owned(),
             engine,
             options,
             writers: Arc::default(),
@@ -113,11 +116,22 @@ impl EmbeddedStore {
         })
     }
 
+    /// Copies the current state to a new folder, which can be used as a data folder. Files that do not change are linked, if
+    /// it is on the same file system. Meanwhile, commits wait, and reads go on. Returns the number of the last commit.
+    ///
+    /// # Errors
+    /// If the folder exists and is not empty, or if the disk fails.
+    pub fn snapshot(&self, target: &Path) -> Result<u64, StoreError> {
+        snapshot::take(&self.engine, &self.data, target)
+    }
+
     /// Restores a damaged data folder to its last complete commit; None if nothing is damaged.
     ///
     /// # Errors
     /// If no complete commit can be restored. Then the folder is left as it was.
     pub fn repair(path: &Path, options: StoreOptions) -> Result<Option<Repair>, StoreError> {
+        let _lock = engine::lock_folder(path)?;
+        replacement::go_on(path)?;
         engine::repair(path, &options.engine())
     }
 
@@ -269,32 +283,5 @@ impl Store for EmbeddedStore {
 
     fn cache_uses(&self) -> Vec<CacheUse> {
         self.read_caches.uses()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        codec::RowWriter,
-        keys::{Key, Table},
-    };
-
-    #[test]
-    fn data_of_a_newer_schema_is_rejected_and_not_changed() {
-        let folder = tempfile::tempdir().unwrap();
-        {
-            let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
-            let mut row = RowWriter::default();
-            row.varint(SCHEMA + 1);
-            let mut batch = store.engine.batch();
-            batch.put(Table::Meta, &Key::name("schema"), row.finish());
-            batch.commit().unwrap();
-        }
-        for _ in 0..2 {
-            let opened = EmbeddedStore::open(folder.path(), StoreOptions::default());
-            let Err(StoreError::NewerSchema { stored, known }) = opened else { panic!("{opened:?}") };
-            assert_eq!((stored, known), (SCHEMA + 1, SCHEMA));
-        }
     }
 }

@@ -31,9 +31,18 @@ use store::{
 pub use self::access::EmbeddedWebhookRecords;
 use self::access::Survives;
 use crate::{
+    engine::{Batch, View},
     keys::{Key, Table, number_in_key},
     meta,
 };
+
+/// Marks the cursor, if there is one: new events follow once the index, which is filled again, has reached it.
+pub(crate) fn wait_for_index(view: &View, batch: &mut Batch) -> Result<(), StoreError> {
+    if read::find_cursor(view)?.is_some() {
+        batch.put(Table::WebhookMeta, &Key::name(read::COPIED), []);
+    }
+    Ok(())
+}
 
 #[async_trait]
 impl WebhookRecords for EmbeddedWebhookRecords {

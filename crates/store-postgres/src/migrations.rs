@@ -1,7 +1,7 @@
 //! The schema, as numbered migrations that only go forward.
 
-use deadpool_postgres::{GenericClient, Object};
-use store::StoreError;
+use deadpool_postgres::{GenericClient, Object, Transaction};
+use store::{OlderIndex, StoreError};
 
 use crate::{
     database::{find, query},
@@ -34,6 +34,44 @@ const MIGRATIONS: [&str; 17] = [
 /// An index that an earlier version filled lacks data that later ones take from blocks: it is filled again.
 const OLDEST_INDEX: u32 = 16;
 
+/// Besides lists, the tables that are filled again. All others are kept.
+const INDEX: [&str; 33] = [
+    "account",
+    "address",
+    "address_code",
+    "approval",
+    "approval_undo",
+    "balance",
+    "block",
+    "code",
+    "compaction",
+    "creation",
+    "indexer",
+    "internal_block",
+    "internal_party",
+    "internal_transaction",
+    "log",
+    "log_pack",
+    "log_source",
+    "log_topic",
+    "nft",
+    "nft_balance",
+    "nft_metadata",
+    "pending_balance",
+    "pending_code",
+    "pool",
+    "rank_bucket",
+    "rank_member",
+    "token",
+    "token_name",
+    "touched_balance",
+    "transaction",
+    "transfer",
+    "trade",
+    "unranked_balance",
+];
+const LIST_SUFFIX: &str = "_run";
+
 const OLDEST_SERVER: i32 = 140_000;
 
 #[derive(Debug, thiserror::Error)]
@@ -45,13 +83,13 @@ pub(crate) struct OldServer {
 
 /// Checks the version of the server, and applies the migrations that are missing. Processes that start together wait for
 /// each other.
-pub(crate) async fn migrate(client: &mut Object, schema: &str) -> Result<(), StoreError> {
+pub(crate) async fn migrate(client: &mut Object, schema: &str, older: OlderIndex) -> Result<(), StoreError> {
     check_server(client).await?;
     let known = u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX);
     if applied(client, schema).await?.unwrap_or_default() < known {
         // Locked outside of a transaction: one that has begun before does not see a table that was created meanwhile.
         query(client, "select pg_advisory_lock($1)", &[&locks::MIGRATION]).await?;
-        let result = apply_missing(client, schema).await;
+        let result = apply_missing(client, schema, older).await;
         query(client, "select pg_advisory_unlock($1)", &[&locks::MIGRATION]).await?;
         result?;
     }
@@ -61,28 +99,82 @@ pub(crate) async fn migrate(client: &mut Object, schema: &str) -> Result<(), Sto
     }
 }
 
-/// Applies each migration in its own transaction.
-async fn apply_missing(client: &mut Object, schema: &str) -> Result<(), StoreError> {
+/// Applies each migration in its own transaction; in one, if the index is emptied before.
+async fn apply_missing(client: &mut Object, schema: &str, older: OlderIndex) -> Result<(), StoreError> {
     let before = applied(client, schema).await?.unwrap_or_default();
+    let missing = (1..).zip(MIGRATIONS).filter(|(number, _)| *number > before);
     if before > 0 && before < OLDEST_INDEX && has_blocks(client, schema).await? {
-        return Err(StoreError::OlderSchema { stored: before, known: OLDEST_INDEX });
-    }
-    for (number, migration) in (1..).zip(MIGRATIONS).filter(|(number, _)| *number > before) {
-        tracing::info!(number, "migrating the database");
-        let tx = client.transaction().await.map_err(store_error)?;
-        if number == 1 {
-            let begin = format!(
-                "create schema if not exists {schema}; create table schema_migration (number int4 primary key, \
-                 applied_at timestamptz not null default now())"
-            );
-            tx.batch_execute(&begin).await.map_err(store_error)?;
+        if older != OlderIndex::Replace {
+            return Err(StoreError::OlderSchema { stored: before, known: OLDEST_INDEX });
         }
-        tx.batch_execute(migration).await.map_err(store_error)?;
-        let number = i32::try_from(number).unwrap_or(i32::MAX);
-        tx.execute("insert into schema_migration (number) values ($1)", &[&number]).await.map_err(store_error)?;
+        let tx = client.transaction().await.map_err(store_error)?;
+        empty_index(&tx, schema, before).await?;
+        for (number, migration) in missing {
+            apply(&tx, schema, number, migration).await?;
+        }
+        // Webhooks wait until the index has reached their cursor again.
+        let sql = "update webhook_progress set is_copied = true where cursor_number is not null";
+        tx.batch_execute(sql).await.map_err(store_error)?;
+        return tx.commit().await.map_err(store_error);
+    }
+    for (number, migration) in missing {
+        let tx = client.transaction().await.map_err(store_error)?;
+        apply(&tx, schema, number, migration).await?;
         tx.commit().await.map_err(store_error)?;
     }
     Ok(())
+}
+
+async fn apply(tx: &Transaction<'_>, schema: &str, number: u32, migration: &str) -> Result<(), StoreError> {
+    tracing::info!(number, "migrating the database");
+    if number == 1 {
+        let begin = format!(
+            "create schema if not exists {schema}; create table schema_migration (number int4 primary key, \
+             applied_at timestamptz not null default now())"
+        );
+        tx.batch_execute(&begin).await.map_err(store_error)?;
+    }
+    tx.batch_execute(migration).await.map_err(store_error)?;
+    let number = i32::try_from(number).unwrap_or(i32::MAX);
+    tx.execute("insert into schema_migration (number) values ($1)", &[&number]).await.map_err(store_error)?;
+    Ok(())
+}
+
+fn is_index(table: &str) -> bool {
+    INDEX.contains(&table) || table.ends_with(LIST_SUFFIX)
+}
+
+/// Empties the tables of the index. Which chain it is, and its first block, stay known.
+async fn empty_index(tx: &Transaction<'_>, schema: &str, before: u32) -> Result<(), StoreError> {
+    for lock in [locks::WRITER, locks::MATCHING] {
+        if !query(tx, "select 1 where pg_try_advisory_xact_lock($1)", &[&lock]).await?.is_empty() {
+            continue;
+        }
+        let reason = "an explorer of an earlier version has the database open: stop it, then the index is filled again";
+        return Err(StoreError::Unavailable { reason: reason.to_owned() });
+    }
+    tracing::warn!(
+        schema = before,
+        "an earlier version has written this index: the chain is indexed anew; keys, webhooks, messages and verified \
+         contracts are kept"
+    );
+    let tables = tx.query("select tablename::text from pg_tables where schemaname = $1", &[&schema]).await;
+    let tables: Vec<String> = tables.map_err(store_error)?.iter().map(|row| row.value(0)).collect::<Result<_, _>>()?;
+    let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
+    let emptied: Vec<&str> = tables.iter().copied().filter(|table| is_index(table)).collect();
+    tx.batch_execute(&format!("truncate {}", emptied.join(", "))).await.map_err(store_error)?;
+    if tables.contains(&"internal_progress") {
+        let sql = "delete from internal_progress; insert into internal_progress default values";
+        tx.batch_execute(sql).await.map_err(store_error)?;
+    }
+    let sql = "delete from chain returning chain_id, genesis_hash, start_block";
+    let chain = tx.query_one(sql, &[]).await.map_err(store_error)?;
+    let (id, genesis, start): (Option<i64>, Option<Vec<u8>>, Option<i64>) =
+        (chain.value(0)?, chain.value(1)?, chain.value(2)?);
+    let sql = "insert into chain (chain_id, genesis_hash, start_block) values ($1, $2, $3)";
+    tx.execute(sql, &[&id, &genesis, &start]).await.map_err(store_error)?;
+    let sql = "update writer set epoch = epoch + 1; update state_version set number = number + 1";
+    tx.batch_execute(sql).await.map_err(store_error)
 }
 
 async fn has_blocks(client: &impl GenericClient, schema: &str) -> Result<bool, StoreError> {
@@ -110,4 +202,60 @@ pub(crate) async fn applied(client: &impl GenericClient, schema: &str) -> Result
     // Not cached: the table did not exist when the connection was opened.
     let row = client.query_one("select coalesce(max(number), 0) from schema_migration", &[]).await;
     Ok(Some(row.map_err(store_error)?.u32(0)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What users left, what processes share, and the rows that an emptied index keeps.
+    const KEPT: [&str; 29] = [
+        "api_key",
+        "api_key_proof",
+        "chain",
+        "delivery",
+        "delivery_log",
+        "delivery_of_block",
+        "event",
+        "heartbeat",
+        "internal_progress",
+        "matched_block",
+        "orphaned_block",
+        "queue_owner",
+        "quota_request",
+        "record_transfer",
+        "request_quota",
+        "running_verification",
+        "sender",
+        "state_version",
+        "transaction_failure",
+        "verification_job",
+        "verified_code",
+        "verified_contract",
+        "verified_deployment",
+        "webhook",
+        "webhook_change",
+        "webhook_progress",
+        "writer",
+        "%s_run",
+        "%1$s_run",
+    ];
+
+    #[test]
+    fn every_table_is_kept_or_emptied_by_decision() {
+        let created = MIGRATIONS.iter().flat_map(|migration| {
+            let words: Vec<&str> = migration.split_whitespace().collect();
+            let is_named = |words: &&[&str]| matches!(words, ["create", "table", _] | ["unlogged", "table", _]);
+            let names = words.windows(3).filter(is_named).map(|words| words[2].to_owned());
+            // In quotes, the statement begins with one.
+            let quoted = words.windows(3).filter(|words| matches!(words, ["format('create", "table", _]));
+            names.chain(quoted.map(|words| words[2].to_owned())).collect::<Vec<_>>()
+        });
+        let mut created: Vec<String> = created.collect();
+        created.sort();
+        created.dedup();
+        let mut known: Vec<&str> = INDEX.into_iter().chain(KEPT).collect();
+        known.sort_unstable();
+        assert_eq!(created, known);
+    }
 }

@@ -39,7 +39,7 @@ const DELETE: [&str; 2] = [
     "truncate api_key, api_key_proof, verified_code, verified_contract, verified_deployment, verification_job, webhook,
         webhook_change, delivery_log, event, delivery, matched_block, orphaned_block, delivery_of_block",
     "update webhook_progress set version = 0, last_webhook = 0, last_event = 0, cursor_number = null, cursor_hash = null,
-        retracting_from = null, is_copied = false, webhooks = 0, pending = 0",
+        retracting_from = null, internal_cursor = null, is_copied = false, webhooks = 0, pending = 0",
 ];
 
 #[derive(Debug)]

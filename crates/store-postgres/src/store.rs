@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity, ReplicaStatus, SyncStatus};
 use metrics::Histogram;
 use store::{
-    CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RecordTransfer, Store,
-    StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
+    CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, OlderIndex, RecordTransfer,
+    Store, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 use tokio::sync::watch;
 
@@ -49,6 +49,7 @@ pub struct PostgresOptions {
     pub read_url: Option<String>,
     /// Number of list tails, and of address ids, that the writer caches.
     pub writer_cache_entries: usize,
+    pub older_index: OlderIndex,
 }
 
 impl Default for PostgresOptions {
@@ -59,6 +60,7 @@ impl Default for PostgresOptions {
             timeout: Duration::from_secs(5),
             read_url: None,
             writer_cache_entries: 400_000,
+            older_index: OlderIndex::default(),
         }
     }
 }
@@ -82,7 +84,8 @@ impl PostgresStore {
     /// Connects to a database, and creates or updates its tables.
     ///
     /// # Errors
-    /// If the server is not reachable, refuses the user or is too old, or if the tables have a newer schema.
+    /// If the server is not reachable, refuses the user or is too old, or if the tables have a newer schema, or
+    /// an index that is older and not to be replaced.
     pub async fn open(url: &str, options: PostgresOptions) -> Result<Self, OpenError> {
         let url = DatabaseUrl::parse(url)?;
         // A certificate that is not trusted stays so: waiting for the server would not help.
@@ -99,7 +102,7 @@ impl PostgresStore {
         options: PostgresOptions,
     ) -> Result<Self, StoreError> {
         let database = Database::new(url, &options)?;
-        migrations::migrate(&mut database.connection().await?, &options.schema).await?;
+        migrations::migrate(&mut database.connection().await?, &options.schema, options.older_index).await?;
         let versions = Arc::<Versions>::default();
         let listener = Listener::start(database.url().clone(), Arc::clone(&versions)).await?;
         let pool = database.separate_pool(1)?;

@@ -26,7 +26,7 @@ pub use contract_data::run_contract_data;
 use domain::{Address, AuditResult, BlockChanges, BlockNumber, Bytes, PendingToken, TokenMetadata, U256};
 pub use model::Model;
 use rand::{Rng, SeedableRng, rngs::StdRng};
-pub use record_transfer::run_record_transfer;
+pub use record_transfer::{leave_records, run_record_transfer};
 pub use user_records::run_user_records;
 pub use verified_contracts::{VerifiedSubject, run_verified_contracts};
 pub use webhook_records::{run_webhook_limits, run_webhook_records};

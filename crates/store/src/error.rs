@@ -24,6 +24,12 @@ pub enum StoreError {
     NewerSchema { stored: u32, known: u32 },
     #[error("the data has schema {stored}, older than the schema {known} of this version")]
     OlderSchema { stored: u32, known: u32 },
+    #[error("the records have version {stored}, newer than the version {known} that this one reads")]
+    NewerRecords { stored: u32, known: u32 },
+    #[error("the records have schema {stored}, older than the schema {oldest} that this version reads")]
+    OlderRecords { stored: u32, oldest: u32 },
+    #[error("{folder} is not empty")]
+    NotEmpty { folder: String },
     #[error("the data is in use by another process")]
     InUse,
     #[error("damaged data: {0}")]
@@ -66,6 +72,9 @@ impl StoreError {
             | Self::OtherStart { .. }
             | Self::NewerSchema { .. }
             | Self::OlderSchema { .. }
+            | Self::NewerRecords { .. }
+            | Self::OlderRecords { .. }
+            | Self::NotEmpty { .. }
             | Self::Corrupt(_)
             | Self::Damaged { .. }
             | Self::Backend(_) => Failure::Fatal,

@@ -11,8 +11,11 @@ mod error;
 pub mod fetch_policy;
 mod internal;
 mod lifecycle;
+mod older_index;
 mod parties;
 mod queue_loads;
+mod record_json;
+mod record_lines;
 mod record_transfer;
 mod records;
 mod shared_jobs;
@@ -28,8 +31,10 @@ pub use contract_data::ContractDataWriter;
 pub use error::{BoxError, Failure, StoreError};
 pub use internal::{InternalProgress, InternalWriter};
 pub use lifecycle::{CacheUse, Store};
+pub use older_index::OlderIndex;
 pub use parties::{Parties, Party};
 pub use queue_loads::QueueLoads;
+pub use record_lines::{FileChain, InvalidLine, Line, RecordFileHeader};
 pub use record_transfer::{RecordCopy, RecordTransfer, Transfer, TransferError, TransferId, TransferTarget};
 pub use records::{
     DeliveryLogRecord, DeliveryRecord, DeploymentRecord, EventRecord, FailureRecord, HashPrefix, JobRecord,

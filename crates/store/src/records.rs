@@ -4,76 +4,94 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::MatchedBlock;
+use crate::{
+    MatchedBlock,
+    record_json::{
+        ApiKeyJson, DeliveryJson, DeploymentJson, DropCountJson, MatchedBlockJson, TransactionFailureJson,
+        VerificationJobJson, VerifiedCodeJson, WebhookJson, optional_block, optional_location,
+    },
+};
 
 /// One record that does not follow from the chain, in a form that every store can read and write. It contains ids and
 /// counters as they are, so that a copy behaves like the original.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Record {
-    ApiKey(ApiKey),
+    ApiKey(#[serde(with = "ApiKeyJson")] ApiKey),
     UsedProof(UsedProof),
     VerifiedCode(Box<VerifiedCodeRecord>),
     VerifiedContract(VerifiedContractRecord),
     Deployment(DeploymentRecord),
     Job(JobRecord),
     Failure(FailureRecord),
-    Webhook(Webhook),
+    Webhook(#[serde(with = "WebhookJson")] Webhook),
     DeliveryLog(DeliveryLogRecord),
     Event(EventRecord),
     Delivery(DeliveryRecord),
-    MatchedBlock(MatchedBlock),
+    MatchedBlock(#[serde(with = "MatchedBlockJson")] MatchedBlock),
     OrphanedBlock(OrphanedBlockRecord),
     Matching(MatchingRecord),
 }
 
 /// A proof that an owner used for a key: it cannot be used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UsedProof {
     pub owner: Address,
     pub signed_at: UnixMillis,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VerifiedCodeRecord {
     /// None if it applies to every address with this code.
     pub only_at: Option<Address>,
     /// Where it was verified.
     pub origin: Address,
+    #[serde(with = "VerifiedCodeJson")]
     pub code: VerifiedCode,
 }
 
 /// A contract that was verified, with its number in the order of verifications.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VerifiedContractRecord {
     pub number: u64,
     pub address: Address,
     pub code_hash: B256,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeploymentRecord {
     pub address: Address,
     pub code_hash: B256,
+    #[serde(with = "DeploymentJson")]
     pub deployment: Deployment,
 }
 
 /// A verification job with its number in the order of submission.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JobRecord {
     pub number: u64,
+    #[serde(with = "VerificationJobJson")]
     pub job: VerificationJob,
 }
 
 /// Why a transaction failed: stored too, since a node that has dropped old state cannot tell it again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FailureRecord {
     pub transaction: B256,
     pub block: B256,
+    #[serde(with = "TransactionFailureJson")]
     pub failure: TransactionFailure,
 }
 
 /// The counters of a webhook's messages. It outlives its webhook until they are deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeliveryLogRecord {
     pub webhook: WebhookId,
     /// The oldest stored message.
@@ -81,20 +99,24 @@ pub struct DeliveryLogRecord {
     /// The next number to assign.
     pub next: DeliveryNumber,
     pub pending: u64,
+    #[serde(with = "DropCountJson")]
     pub dropped: DropCount,
 }
 
 /// The body and position of an event, shared by its messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EventRecord {
     pub number: u64,
+    #[serde(with = "optional_location")]
     pub location: Option<EventLocation>,
     pub body: Bytes,
     /// Messages that refer to it.
     pub uses: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeliveryRecord {
     /// The number of its event.
     pub event: u64,
@@ -103,10 +125,12 @@ pub struct DeliveryRecord {
     /// The block whose reorg retracts it.
     pub retracted_with: Option<BlockNumber>,
     /// Without its location, which is that of the event.
+    #[serde(with = "DeliveryJson")]
     pub delivery: Delivery,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OrphanedBlockRecord {
     pub number: BlockNumber,
     /// The first bytes of its hash, which identify it among blocks with this number.
@@ -118,12 +142,14 @@ pub struct OrphanedBlockRecord {
 pub type HashPrefix = [u8; 8];
 
 /// How far the chain was matched against the webhooks, and the last numbers assigned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MatchingRecord {
     /// Of the watch list.
     pub version: u64,
     pub last_webhook: WebhookId,
     pub last_event: u64,
+    #[serde(with = "optional_block")]
     pub cursor: Option<BlockRef>,
     /// The first block whose messages have to be retracted, during a retraction.
     pub retracting_from: Option<BlockNumber>,

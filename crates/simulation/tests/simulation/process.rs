@@ -62,6 +62,7 @@ pub(crate) fn store_options(write_buffer_bytes: u64) -> StoreOptions {
         row_cache_bytes: 1 << 20,
         writer_cache_entries: 10_000,
         descriptors: 256,
+        ..StoreOptions::default()
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn store_error(error: Error) -> StoreError {
     }
 }
 
-pub(super) fn from_io_error(error: IoError) -> StoreError {
+pub(crate) fn from_io_error(error: IoError) -> StoreError {
     match error.kind() {
         // The engine reads what it wrote: if bytes are missing, the file was truncated.
         ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::NotFound => {

@@ -36,8 +36,10 @@ pub(crate) struct EngineOptions {
 }
 
 /// The engine has its own folder, so that other files can be stored next to it.
+pub(crate) const INDEX_FOLDER: &str = "index";
+
 pub(super) fn index_folder(data: &Path) -> PathBuf {
-    data.join("index")
+    data.join(INDEX_FOLDER)
 }
 
 pub(crate) struct Opened {
@@ -138,8 +140,18 @@ pub(super) fn lock(index: &Path) -> Result<Option<File>, StoreError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(from_io_error(error)),
     };
+    try_lock(file).map(Some)
+}
+
+/// Held while a folder is opened, so that no other process moves its files meanwhile.
+pub(crate) fn lock_folder(data: &Path) -> Result<File, StoreError> {
+    let path = data.join("lock");
+    try_lock(OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(from_io_error)?)
+}
+
+fn try_lock(file: File) -> Result<File, StoreError> {
     match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
+        Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::InUse),
         Err(TryLockError::Error(error)) => Err(from_io_error(error)),
     }

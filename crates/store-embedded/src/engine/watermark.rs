@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::errors::from_io_error;
 
-const FILE: &str = "durable-commit";
+pub(crate) const FILE: &str = "durable-commit";
 /// Two slots, a sector apart, are written alternately, so that a torn write leaves the other one intact.
 const SLOT_BYTES: usize = 512;
 const FILE_BYTES: usize = 2 * SLOT_BYTES;
@@ -121,7 +121,7 @@ impl Watermark {
     }
 }
 
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 

@@ -7,8 +7,9 @@ use crate::engine::Group;
 enum Origin {
     /// The blocks alone, at commit time.
     Chain,
-    /// Something else: data fetched or to be fetched from the node, data computed behind the tip, undo data, and user
-    /// records.
+    /// Users, and what happened to what they left. It cannot be had again: a new index takes it over from the one before.
+    Record,
+    /// Something else: data fetched or to be fetched from the node, data computed behind the tip, and undo data.
     Other,
 }
 
@@ -145,68 +146,68 @@ tables! {
     /// name or symbol, address id -> nothing.
     TokenName = 0x6d, State, Other;
     /// transaction hash -> the block, and why the transaction failed there.
-    Failure = 0x6e, State, Other;
+    Failure = 0x6e, State, Record;
     /// token, id there -> metadata of the NFT, or why there is none.
     NftMetadata = 0x5b, State, Other;
     /// field -> how far internal transactions are indexed, and the number of their parties.
     InternalProgress = 0x6f, State, Other;
     /// id -> an API key's record.
-    ApiKey = 0x50, State, Other;
+    ApiKey = 0x50, State, Record;
     /// digest prefix, id -> nothing.
-    ApiKeyByDigest = 0x51, State, Other;
+    ApiKeyByDigest = 0x51, State, Record;
     /// owner, id -> nothing.
-    ApiKeyByOwner = 0x52, State, Other;
+    ApiKeyByOwner = 0x52, State, Record;
     /// owner -> ids of the active keys.
-    ActiveApiKeys = 0x53, State, Other;
+    ActiveApiKeys = 0x53, State, Record;
     /// owner, time signed -> nothing.
-    ApiKeyProof = 0x54, State, Other;
+    ApiKeyProof = 0x54, State, Record;
     /// code hash, and the address if it applies to one only -> summary of verified code.
-    VerifiedCode = 0x55, State, Other;
+    VerifiedCode = 0x55, State, Record;
     /// the same -> ABI, settings, sources and creation code.
-    VerifiedCodeDetail = 0x56, State, Other;
+    VerifiedCodeDetail = 0x56, State, Record;
     /// address, code hash -> sequential id of a verified contract.
-    VerifiedNumber = 0x57, State, Other;
+    VerifiedNumber = 0x57, State, Record;
     /// sequential id -> address and code hash of a verified contract.
-    VerifiedByNumber = 0x5c, State, Other;
+    VerifiedByNumber = 0x5c, State, Record;
     /// address, code hash -> what was derived about the deployment, and its creation.
-    VerifiedDeployment = 0x5d, State, Other;
+    VerifiedDeployment = 0x5d, State, Record;
     /// sort key of a verified contract that still has this code -> nothing.
     VerifiedListed = 0x5e, State, Other;
     /// length and prefix of such a sort key -> number of members with the prefix.
     VerifiedListedCount = 0x5f, State, Other;
     /// id -> a verification job: its number, and its result if it has ended.
-    VerificationJob = 0x58, State, Other;
+    VerificationJob = 0x58, State, Record;
     /// sequential number -> id of a verification job, and when it was submitted.
-    VerificationJobByNumber = 0x59, State, Other;
+    VerificationJobByNumber = 0x59, State, Record;
     /// nothing -> whether the store is the source or the target of a copy of all records.
-    RecordTransfer = 0x5a, State, Other;
+    RecordTransfer = 0x5a, State, Record;
     /// id -> a webhook's record.
-    Webhook = 0x70, State, Other;
+    Webhook = 0x70, State, Record;
     /// owner, id -> nothing.
-    WebhookByOwner = 0x71, State, Other;
+    WebhookByOwner = 0x71, State, Record;
     /// field -> state of all webhooks: the cursor, the version of the watch list, the newest id.
-    WebhookMeta = 0x72, State, Other;
+    WebhookMeta = 0x72, State, Record;
     /// webhook -> numbers of its oldest and its next delivery, count of pending and of dropped ones.
-    DeliveryLog = 0x73, State, Other;
+    DeliveryLog = 0x73, State, Record;
     /// webhook, number -> the state of a delivery.
-    Delivery = 0x74, State, Other;
+    Delivery = 0x74, State, Record;
     /// webhook, delivery id -> number of the newest delivery with this id.
-    DeliveryById = 0x76, State, Other;
+    DeliveryById = 0x76, State, Record;
     /// webhook, due time, number -> nothing: a retry.
-    RetryDelivery = 0x78, State, Other;
+    RetryDelivery = 0x78, State, Record;
     /// block, webhook, first number -> last number of the deliveries for the block.
-    DeliveryByBlock = 0x79, State, Other;
+    DeliveryByBlock = 0x79, State, Record;
     /// number -> hash of a matched block, and the newest webhook that existed when it was matched.
-    MatchedBlock = 0x7a, State, Other;
+    MatchedBlock = 0x7a, State, Record;
     /// number, hash prefix -> how often the matched block was orphaned, and the newest webhook that existed when it was
     /// first matched.
-    OrphanedBlock = 0x7b, State, Other;
+    OrphanedBlock = 0x7b, State, Record;
     /// number -> an event: its body, shared by all its deliveries, and its position in the chain.
-    Event = 0x7c, State, Other;
+    Event = 0x7c, State, Record;
     /// number -> number of deliveries that refer to the event.
-    EventUses = 0x7d, State, Other;
+    EventUses = 0x7d, State, Record;
     /// watched address, webhook -> nothing.
-    WebhookByAddress = 0x7e, State, Other;
+    WebhookByAddress = 0x7e, State, Record;
 }
 
 impl Table {
@@ -217,6 +218,11 @@ impl Table {
     /// Whether the blocks alone determine the rows, so that two stores of the same chain have the same.
     pub(crate) fn is_chain_data(self) -> bool {
         self.origin() == Origin::Chain
+    }
+
+    /// Whether a new index takes the rows over from the one before.
+    pub(crate) fn is_record(self) -> bool {
+        self.origin() == Origin::Record
     }
 
     /// Whether a response about the chain or about verified contracts may depend on the rows. User records are shown

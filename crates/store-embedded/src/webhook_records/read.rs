@@ -14,8 +14,9 @@ pub(super) const LAST_ID: &str = "last id";
 pub(super) const LAST_EVENT: &str = "last event";
 /// The first block whose messages have to be retracted, during a retraction.
 pub(super) const RETRACTING: &str = "retracting";
-/// Exists from the copy of the cursor from another store until it is moved.
+/// The newest block whose internal transactions were matched.
 pub(super) const INTERNAL: &str = "internal";
+/// Exists from the copy of the cursor from another store or index until it is moved.
 pub(super) const COPIED: &str = "copied";
 
 /// Delivery numbers without gaps: the oldest stored and the next to assign; and counts of what is between them.

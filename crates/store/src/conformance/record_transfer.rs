@@ -16,7 +16,7 @@ const ALL: PageRequest = PageRequest { offset: 0, limit: 1_000, order: Order::Ol
 
 /// Fills one empty store, copies its records to another empty one of any kind, and compares them.
 pub async fn run_record_transfer(source: &dyn Store, target: &dyn Store) {
-    fill(source).await;
+    leave_records(source).await;
     copy_with_interruptions(source, target).await;
     let (from, to) = (source.record_transfer(), target.record_transfer());
     let (ours, theirs) = (dump(&*from, 1_000).await, dump(&*to, 7).await);
@@ -35,7 +35,8 @@ pub async fn run_record_transfer(source: &dyn Store, target: &dyn Store) {
     other_records_are_not_overwritten(&*from, &*to).await;
 }
 
-async fn fill(store: &dyn Store) {
+/// Leaves records of every kind in an empty store.
+pub async fn leave_records(store: &dyn Store) {
     run_webhook_records(hooks(store)).await;
     // They end with the process that uses the store.
     hooks(store).end_leases().await.expect("end");

@@ -1,0 +1,122 @@
+//! A data folder of an earlier version: the chain is indexed anew, and what users left stays.
+
+use std::{path::Path, process::Command, time::Duration};
+
+use alloy_primitives::{TxKind, U256};
+use serde_json::{Value, json};
+use store_embedded::testing::age_index;
+
+use crate::{
+    contracts::verifier_fixture::{Case, VerifierFixture},
+    postgres::KEY,
+    support::{
+        DevNode, Launch, TestExplorer, eventually, expected_state,
+        fixture::lower_hex,
+        key_request::KeyRequest,
+        process::{self, Process},
+        read_api,
+        receiver::{Behavior, Receiver},
+    },
+    webhooks::{self, register},
+};
+
+async fn explorer(arguments: &[&str]) -> (bool, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_explorer"));
+    command.args(arguments);
+    let output = process::output(command).await;
+    (output.status.success(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
+}
+
+fn launch(node: &DevNode, data: &Path) -> Launch {
+    webhooks::launch(&node.url()).variable("EXPLORER_WEBHOOK_ENCRYPTION_KEY", KEY).on(data)
+}
+
+/// Kills explorers that upgrade the folder, at moments that differ.
+async fn kill_some(node: &DevNode, data: &Path) {
+    for millis in [20, 40, 60, 80, 120, 160, 240, 320] {
+        let mut process: Process = launch(node, data).spawn();
+        tokio::time::sleep(Duration::from_millis(millis)).await;
+        process.kill();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_and_messages_outlive_an_index_of_an_earlier_version() {
+    let (node, _) = DevNode::with_traffic(120).await;
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path();
+    let explorer_before = launch(&node, data).start().await;
+    node.wait_for(&explorer_before).await;
+    let key = KeyRequest::by(&node.chain.accounts()[0]).key(explorer_before.client()).await;
+    let receiver = Receiver::start().await;
+    receiver.set_behavior("/later", Behavior::StatusWithHeader(503, "retry-after", "1".to_owned()));
+    let watched = lower_hex(node.account(1));
+    register(&explorer_before, &receiver.url("/good"), &watched, &["tx", "removed"]).await;
+    let later = register(&explorer_before, &receiver.url("/later"), &watched, &["tx", "removed"]).await;
+    let pay = |amount: u64| {
+        node.chain.send(0, TxKind::Call(node.account(1)), U256::from(amount), []).unwrap();
+        node.chain.mine(None);
+    };
+    pay(1);
+    receiver.wait_for("/good", 1).await;
+    let waiting = receiver.wait_for("/later", 1).await.remove(0);
+    eventually("the attempt is recorded", async || {
+        let list: Vec<Value> = later.deliveries(&explorer_before).await;
+        list[0]["attempts"].as_array().is_some_and(|attempts| !attempts.is_empty()).then_some(())
+    })
+    .await;
+    explorer_before.stop().await;
+    let folder = data.to_str().unwrap();
+
+    age_index(data).unwrap();
+    let (succeeded, message) = explorer(&["check", "--node", "--rpc", &node.url(), "--data", folder]).await;
+    assert!(!succeeded && message.contains("older explorer") && message.contains("explorer run"), "{message}");
+    let (succeeded, message) = explorer(&["keys", "list", "--data", folder]).await;
+    assert!(succeeded && message.contains("active"), "records can be used: {message}");
+
+    pay(2);
+    kill_some(&node, data).await;
+    receiver.set_behavior("/later", Behavior::Status(200));
+    let upgraded = launch(&node, data).start().await;
+    let answer = upgraded.client().send(upgraded.client().request("GET", "/api/v1/stats").header("X-API-Key", &key));
+    assert_eq!(answer.await.status, 200, "its key is valid at once");
+    node.wait_for(&upgraded).await;
+    let expected = expected_state(&node.rpc, 0, []).await;
+    read_api(&upgraded, expected.address_names()).await.assert_equals(&expected, "the chain is complete");
+
+    // The message that waited, and the payment meanwhile, arrive; what was delivered before is not sent again.
+    let received = receiver.wait_for("/good", 2).await;
+    receiver.expect_silence("/good", 2).await;
+    assert_eq!(received[1].json()["data"]["value"], json!("2"), "{}", received[1].body);
+    let delivered = eventually("the message that waited", async || {
+        let list = later.deliveries(&upgraded).await;
+        list.iter().all(|delivery| delivery["status"] == "delivered").then_some(list)
+    })
+    .await;
+    assert!(delivered.iter().any(|delivery| delivery["id"] == waiting.id()), "{delivered:?}");
+    let left: Vec<_> = std::fs::read_dir(data).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("index.")), "{left:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_verified_contract_outlives_an_index_of_an_earlier_version() {
+    let fixture = VerifierFixture::start().await;
+    let case = Case::coin("0.8.20");
+    let address = fixture.compile_and_deploy(&case).await;
+    fixture.verify(&address, case.version, &case.source).await;
+    let paths = ["/api/v1/contracts".to_owned(), format!("/api/v1/contracts/{address}")];
+    let read = async |explorer: &TestExplorer| {
+        let mut answers = Vec::new();
+        for path in &paths {
+            answers.push(explorer.json(path).await);
+        }
+        answers
+    };
+    let before = read(&fixture.explorer).await;
+    assert_eq!((&before[0]["total"], &before[1]["match"]), (&json!(1), &json!("exact")), "{before:?}");
+    let (_, data) = fixture.explorer.stop().await;
+    age_index(data.path()).unwrap();
+    let upgraded = Launch::run(fixture.anvil.url()).on(data).start().await;
+    fixture.anvil.wait_for(&upgraded).await;
+    eventually("it is listed again", async || (read(&upgraded).await == before).then_some(())).await;
+}
