@@ -296,7 +296,7 @@ mod tests {
     fn a_silent_chain_is_polled_every_half_block_time() {
         let mut rhythm = Rhythm::new(PollBounds::default());
         let start = Instant::now();
-        (0..20).for_each(|number| rhythm.saw(number, start + Duration::from_secs(2) * number as u32));
+        (0..20_u32).for_each(|number| rhythm.saw(number.into(), start + Duration::from_secs(2) * number));
         let late = start + Duration::from_secs(60);
         assert_eq!(rhythm.next_due(late) - late, Duration::from_secs(1));
     }
