@@ -7,14 +7,14 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use api::{CompilerConfig, CompilerSource, ConnectionLimits, LimitConfig, OwnerAccess, VerifierConfig};
 use clients::TrustedProxies;
 use domain::{BlockNumber, TokenPrefix};
 use egress::{EgressConfig, Insecure};
 use enrichment::{DexEntry, Dexes, IpfsGateway, Labels};
 use ingest::Traces;
-use node::NodeConfig;
+use node::{NodeConfig, PollBounds};
 use store::WebhookLimits;
 use webhooks::EncryptionKey;
 
@@ -176,6 +176,11 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
     }
     let mut node = NodeConfig::new(options.rpc.clone());
     node.max_concurrency = options.rpc_concurrency.unwrap_or(node.max_concurrency);
+    node.calls_per_second = options.rpc_calls_per_second;
+    if let Some(millis) = options.poll_interval {
+        ensure!(millis > 0, "--poll-interval must be at least 1 (millisecond)");
+        node.poll = PollBounds::fixed(Duration::from_millis(millis));
+    }
     node.request_timeout = options.rpc_timeout.map_or(node.request_timeout, Duration::from_secs);
     node.verify_blocks = options.verify_blocks.unwrap_or_default();
     if node.max_concurrency == 0 || node.request_timeout.is_zero() {

@@ -11,6 +11,8 @@ pub struct NodeConfig {
     pub request_timeout: Duration,
     /// Upper bound for concurrent requests per endpoint.
     pub max_concurrency: usize,
+    /// Per endpoint; None: no limit but the one that an endpoint enforces.
+    pub calls_per_second: Option<u32>,
     /// Longer responses are rejected.
     pub max_response_bytes: usize,
     pub retry: RetryPolicy,
@@ -32,6 +34,7 @@ impl NodeConfig {
             endpoints,
             request_timeout: Duration::from_secs(20),
             max_concurrency: 128,
+            calls_per_second: None,
             max_response_bytes: 512 << 20,
             retry: RetryPolicy::default(),
             poll: PollBounds::default(),

@@ -8,6 +8,7 @@ mod account;
 mod basics;
 mod blocks;
 mod call;
+mod call_budget;
 mod call_metrics;
 mod calls;
 mod check;

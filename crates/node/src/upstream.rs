@@ -19,6 +19,7 @@ use tokio::{sync::watch, time::Instant};
 use self::batch_size::BatchSize;
 use crate::{
     Endpoint, NodeConfig, NodeError,
+    call_budget::CallBudget,
     call_metrics::CallMetrics,
     decode::{ErrorObject, Quantity, ResponseError, decode},
     jitter::Jitter,
@@ -45,6 +46,7 @@ pub(crate) struct Upstream {
     /// For all other calls, so that blocks do not wait for slow ones.
     others: Limiter,
     rate: RateGate,
+    budget: CallBudget,
     silence: Silence,
     capabilities: Capabilities,
     next_id: AtomicU64,
@@ -124,6 +126,7 @@ impl Upstream {
             blocks: Limiter::new(config.max_concurrency),
             others: Limiter::new(config.max_concurrency.div_ceil(4)),
             rate: RateGate::new(config.retry.longest_retry_after),
+            budget: CallBudget::new(config.calls_per_second),
             silence: Silence::new(),
             capabilities: Capabilities {
                 block_receipts: MethodBreaker::default(),
@@ -184,7 +187,7 @@ impl Upstream {
     {
         let outcome = async {
             let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-            let (response, sent) = self.send(id, call, call.request(id)).await?;
+            let (response, sent) = self.send(id, call, 1, call.request(id)).await?;
             self.read(call, response, sent).await
         }
         .await;
@@ -218,6 +221,7 @@ impl Upstream {
         T: DeserializeOwned + Send + 'static,
     {
         let mut alerts = self.silence.alerts();
+        self.budget.admit(1, Priority::Queued).await;
         let _ = self.rate.admit(Priority::Queued).await;
         let (id, sent) = (self.next_id.fetch_add(1, Ordering::Relaxed), Instant::now());
         Counters::count(&self.counters.requests);
@@ -253,13 +257,14 @@ impl Upstream {
         result.map_err(|error| self.response_error(call.method, error, sent))
     }
 
-    /// Waits for a slot, sends, and waits for the response. Returns the response and when the request was sent.
-    async fn send(&self, id: u64, call: &Call, request: String) -> Result<(Bytes, Instant), NodeError> {
+    /// Waits for a slot, sends a request with one or more calls, and waits for the response. Returns the response and when the
+    /// request was sent.
+    async fn send(&self, id: u64, call: &Call, calls: usize, request: String) -> Result<(Bytes, Instant), NodeError> {
         let (mut alerts, waiting_since) = (self.silence.alerts(), Instant::now());
         // Otherwise requests that wait for a slot at a silent endpoint would time out one after the other.
         let slot = tokio::select! {
             biased;
-            slot = self.slot(call) => slot,
+            slot = self.slot(call, calls) => slot,
             () = alerts.found_silent() => return Err(self.silent(call.method, waiting_since)),
         };
         let sent = slot.since();
@@ -313,7 +318,8 @@ impl Upstream {
         tracing::debug!(endpoint = %self.name, method, ?elapsed, "the node answered");
     }
 
-    async fn slot(&self, call: &Call) -> Slot<'_> {
+    async fn slot(&self, call: &Call, calls: usize) -> Slot<'_> {
+        self.budget.admit(calls, call.priority).await;
         loop {
             let admitted = self.rate.admit(call.priority).await;
             let slot = self.limiter_of(call.method).slot(call.priority).await;

@@ -182,6 +182,14 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_RPC_CONCURRENCY", value_name = "N")]
     pub(crate) rpc_concurrency: Option<usize>,
 
+    /// Maximum calls per second to each node, evenly spaced; 0 is no limit [default: 0]
+    #[arg(long, env = "EXPLORER_RPC_CALLS_PER_SECOND", value_name = "N")]
+    pub(crate) rpc_calls_per_second: Option<u32>,
+
+    /// Milliseconds between polls for a new block, if the node does not push them [default: when the next block is due]
+    #[arg(long, env = "EXPLORER_POLL_INTERVAL", value_name = "MS")]
+    pub(crate) poll_interval: Option<u64>,
+
     /// Seconds to wait for a response of the node [default: 20]
     #[arg(long, env = "EXPLORER_RPC_TIMEOUT", value_name = "SECONDS")]
     pub(crate) rpc_timeout: Option<u64>,
@@ -274,6 +282,8 @@ impl RunOptions {
             webhook_pending_total: self.webhook_pending_total.or(other.webhook_pending_total),
             webhook_encryption_key: self.webhook_encryption_key.or(other.webhook_encryption_key),
             rpc_concurrency: self.rpc_concurrency.or(other.rpc_concurrency),
+            rpc_calls_per_second: self.rpc_calls_per_second.or(other.rpc_calls_per_second),
+            poll_interval: self.poll_interval.or(other.poll_interval),
             rpc_timeout: self.rpc_timeout.or(other.rpc_timeout),
             verify_blocks: self.verify_blocks.or(other.verify_blocks),
             memory: self.memory.or(other.memory),

@@ -91,7 +91,8 @@ impl Upstream {
         let method = first.method;
         let first_id = self.next_id.fetch_add(calls.len() as u64, Ordering::Relaxed);
         let requests: Vec<String> = (first_id..).zip(calls).map(|(id, call)| call.request(id)).collect();
-        let (response, sent) = match self.send(first_id, first, format!("[{}]", requests.join(","))).await {
+        let (response, sent) = match self.send(first_id, first, calls.len(), format!("[{}]", requests.join(","))).await
+        {
             Ok(answered) => answered,
             Err(error) if refuses_batch(&error) => return Err(BatchError::Rejected(error)),
             Err(error) => return Err(BatchError::Failed(error)),
