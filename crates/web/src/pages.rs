@@ -42,7 +42,7 @@ use crate::{
 type App = Arc<WebState>;
 
 /// The patterns of all pages, assets and redirects, for metrics.
-pub const ROUTES: [&str; 31] = [
+pub const ROUTES: [&str; 32] = [
     "/",
     "/blocks",
     "/block/{id}",
@@ -54,6 +54,7 @@ pub const ROUTES: [&str; 31] = [
     "/tokens",
     "/token/{address}",
     "/token/{address}/{id}",
+    "/token/{address}/{id}/image",
     "/trades",
     "/contracts",
     "/address/{address}/call",
