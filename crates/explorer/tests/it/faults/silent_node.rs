@@ -50,7 +50,7 @@ async fn a_backfill_switches_away_from_a_node_that_falls_silent() {
     let second = FaultyNode::start(&chain, 2, Script::default()).await;
     let explorer = Launch::run(&first.url()).argument("--rpc", second.url()).start().await;
     let blocks_of =
-        |node: &FaultyNode| node.request_counts().methods.get("eth_getBlockReceipts").copied().unwrap_or_default();
+        |node: &FaultyNode| node.request_counts().methods.get("eth_getBlockByNumber").copied().unwrap_or_default();
     eventually("the first blocks", async || (blocks_of(&first) > 200).then_some(())).await;
     first.set_behavior(silent());
     let started = Instant::now();
