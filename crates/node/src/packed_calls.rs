@@ -11,6 +11,8 @@ use crate::ContractCall;
 pub(crate) const MOST_CALLS: usize = 64;
 /// Of the whole program: all calls but hostile ones take far less.
 pub(crate) const GAS: u64 = 30_000_000;
+/// Of the program with its calls: code that creates a contract must not be longer than 49,152 bytes.
+const MOST_BYTES: usize = 40 * 1024;
 /// Bytes that are returned of the result of one call.
 const MOST_RETURNED: usize = 256;
 /// Bytes before what a call returned: how it ended, and the size of the result.
@@ -50,7 +52,7 @@ pub(crate) enum Packed {
     Unclear,
 }
 
-/// The code with the calls; None if the data of one is too long.
+/// The code with the calls; None if it would be too long.
 pub(crate) fn pack(calls: &[ContractCall]) -> Option<Bytes> {
     let mut code = PROGRAM.to_vec();
     for ContractCall { to, data } in calls {
@@ -58,7 +60,7 @@ pub(crate) fn pack(calls: &[ContractCall]) -> Option<Bytes> {
         code.extend_from_slice(&u16::try_from(data.len()).ok()?.to_be_bytes());
         code.extend_from_slice(data);
     }
-    Some(code.into())
+    (code.len() <= MOST_BYTES).then(|| code.into())
 }
 
 /// The results of this many calls; None if the program did not return them.
@@ -83,6 +85,14 @@ pub(crate) fn unpack(returned: &[u8], calls: usize) -> Option<Vec<Packed>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_with_too_much_data_are_not_packed() {
+        let calls = |bytes: usize| vec![ContractCall { to: Default::default(), data: vec![0; bytes].into() }; 2];
+        assert_eq!(pack(&calls(100)).map(|code| code.len()), Some(PROGRAM.len() + 2 * 122));
+        assert_eq!(pack(&calls(30_000)), None);
+        assert_eq!(pack(&calls(70_000)), None);
+    }
 
     #[test]
     fn results_are_read_as_the_program_writes_them() {
