@@ -1,6 +1,6 @@
 use crate::{BlockRef, UnixMillis};
 
-/// What is known about the metadata of an NFT: the document that its contract names, or why there is none.
+/// What is known about the metadata of an NFT: the document that its contract names, or why it is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NftMetadata {
     /// As the contract gave it, with the id filled in; None if it gave none. Shortened if it is long.

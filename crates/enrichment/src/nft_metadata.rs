@@ -71,7 +71,7 @@ pub struct NftMetadataParts {
 /// What is known about the metadata of an NFT now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FoundMetadata {
-    /// A document, or the reason why there is none.
+    /// A document, or the reason why it is missing.
     Known(NftMetadata),
     /// It is being fetched, or cannot be fetched at the moment.
     Pending,
@@ -87,7 +87,7 @@ pub enum ImageUnavailable {
     NoImage(String),
 }
 
-/// An image, or why there is none.
+/// An image, or why it is missing.
 struct FetchedImage {
     uri: String,
     fetched_at: UnixMillis,
@@ -137,7 +137,7 @@ impl NftMetadataFetcher {
         }
     }
 
-    /// Fetches the metadata again, unless that was just done. A document that was read before stays if there is none now.
+    /// Fetches the metadata again, unless that was just done. A document that was read before stays if it is missing now.
     pub async fn refresh(&self, nft: &Nft) -> Result<FoundMetadata, StoreError> {
         match self.find_stored(nft).await? {
             Some(known) if age(known.fetched_at) < MIN_AGE => Ok(FoundMetadata::Known(known)),

@@ -226,7 +226,7 @@ fn explain_open(error: StoreError, data: &Path) -> anyhow::Error {
         }
         StoreError::OlderSchema { .. } => {
             format!(
-                "the index in {data} was written by an older explorer: `explorer run` indexes the chain anew, and keeps keys, \
+                "the index in {data} was written by an older explorer: `explorer run` indexes the chain again, and keeps keys, \
                  webhooks and verified contracts"
             )
         }
@@ -260,7 +260,7 @@ fn explain_database(error: OpenError) -> anyhow::Error {
         }
         OpenError::Store(StoreError::OlderSchema { .. }) => {
             "the index in the database was written by an older explorer: `explorer database migrate`, or `explorer run` with \
-             the role index, empties it to index the chain anew, and keeps keys, webhooks and verified contracts"
+             the role index, empties it to index the chain again, and keeps keys, webhooks and verified contracts"
         }
         OpenError::Store(_) => "cannot open the database",
     };

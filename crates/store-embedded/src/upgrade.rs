@@ -71,7 +71,7 @@ fn replace_index(old: Engine, data: &Path, options: &EngineOptions, schema: u32)
     let view = old.view();
     tracing::warn!(
         schema,
-        "an earlier version has written this index: the chain is indexed anew; keys, webhooks, messages and verified \
+        "an earlier version has written this index: the chain is indexed again; keys, webhooks, messages and verified \
          contracts are kept"
     );
     let replacement = Replacement::begin(data)?;

@@ -155,7 +155,7 @@ async fn empty_index(tx: &Transaction<'_>, schema: &str, before: u32) -> Result<
     }
     tracing::warn!(
         schema = before,
-        "an earlier version has written this index: the chain is indexed anew; keys, webhooks, messages and verified \
+        "an earlier version has written this index: the chain is indexed again; keys, webhooks, messages and verified \
          contracts are kept"
     );
     let tables = tx.query("select tablename::text from pg_tables where schemaname = $1", &[&schema]).await;

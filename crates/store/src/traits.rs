@@ -170,7 +170,7 @@ pub trait CachedAccounts: Send + Sync {
     async fn save_account(&self, address: Address, account: Account) -> Result<(), StoreError>;
 }
 
-/// Metadata of NFTs, as the hosts that contracts name last gave it, and why there is none. Whoever reads it checks that the
+/// Metadata of NFTs, as the hosts that contracts name last gave it, or why it is missing. Whoever reads it checks that the
 /// block at which the contract was asked is canonical.
 #[async_trait]
 pub trait CachedNftMetadata: Send + Sync {

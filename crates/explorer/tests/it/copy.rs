@@ -11,7 +11,7 @@ use store::conformance::run_record_transfer;
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use crate::{
-    contracts::verifier_fixture::{Case, VerifierFixture},
+    contracts::verifier_fixture::{VerifierFixture, read_contracts},
     postgres::{KEY, on_database, responses, server::Server, without_request_id},
     support::{
         DevNode, Launch, TestExplorer, eventually,
@@ -190,19 +190,8 @@ async fn launch_on(rpc: &str, folder: &Path) -> TestExplorer {
 async fn a_verified_contract_stays_verified() {
     let server = Server::shared();
     let fixture = VerifierFixture::start().await;
-    let case = Case::coin("0.8.20");
-    let address = fixture.compile_and_deploy(&case).await;
-    fixture.verify(&address, case.version, &case.source).await;
-    let paths = ["/api/v1/contracts".to_owned(), format!("/api/v1/contracts/{address}")];
-    let read = async |explorer: &TestExplorer| {
-        let mut answers = Vec::new();
-        for path in &paths {
-            answers.push(explorer.json(path).await);
-        }
-        answers
-    };
-    let before = read(&fixture.explorer).await;
-    assert_eq!((&before[0]["total"], &before[1]["match"]), (&json!(1), &json!("exact")), "{before:?}");
+    let address = fixture.verified_coin().await;
+    let before = read_contracts(&fixture.explorer, &address).await;
     let (anvil, explorer) = (fixture.anvil, fixture.explorer);
     let (_, folder) = explorer.stop().await;
     let database = server.database().await;
@@ -210,7 +199,7 @@ async fn a_verified_contract_stays_verified() {
     assert!(succeeded, "{printed}");
     let moved = on_database(Launch::run(anvil.url()), &database).start().await;
     anvil.wait_for(&moved).await;
-    eventually("it is listed again", async || (read(&moved).await == before).then_some(())).await;
+    eventually("it is listed again", async || (read_contracts(&moved, &address).await == before).then_some(())).await;
     moved.stop().await;
     // This time, the target is indexed first.
     let back = tempfile::tempdir().unwrap();
@@ -221,5 +210,5 @@ async fn a_verified_contract_stays_verified() {
     assert!(succeeded, "{printed}");
     let moved = Launch::run(anvil.url()).on(back.path()).start().await;
     anvil.wait_for(&moved).await;
-    eventually("it is listed again", async || (read(&moved).await == before).then_some(())).await;
+    eventually("it is listed again", async || (read_contracts(&moved, &address).await == before).then_some(())).await;
 }

@@ -1,4 +1,4 @@
-//! A data folder of an earlier version: the chain is indexed anew, and what users left stays.
+//! A data folder of an earlier version: the chain is indexed again, and what users left stays.
 
 use std::{path::Path, process::Command, time::Duration};
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use store_embedded::testing::age_index;
 
 use crate::{
-    contracts::verifier_fixture::{Case, VerifierFixture},
+    contracts::verifier_fixture::{VerifierFixture, read_contracts},
     postgres::KEY,
     support::{
-        DevNode, Launch, TestExplorer, eventually, expected_state,
+        DevNode, Launch, eventually, expected_state,
         fixture::lower_hex,
         key_request::KeyRequest,
         process::{self, Process},
@@ -101,22 +101,12 @@ async fn keys_and_messages_outlive_an_index_of_an_earlier_version() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_verified_contract_outlives_an_index_of_an_earlier_version() {
     let fixture = VerifierFixture::start().await;
-    let case = Case::coin("0.8.20");
-    let address = fixture.compile_and_deploy(&case).await;
-    fixture.verify(&address, case.version, &case.source).await;
-    let paths = ["/api/v1/contracts".to_owned(), format!("/api/v1/contracts/{address}")];
-    let read = async |explorer: &TestExplorer| {
-        let mut answers = Vec::new();
-        for path in &paths {
-            answers.push(explorer.json(path).await);
-        }
-        answers
-    };
-    let before = read(&fixture.explorer).await;
-    assert_eq!((&before[0]["total"], &before[1]["match"]), (&json!(1), &json!("exact")), "{before:?}");
+    let address = fixture.verified_coin().await;
+    let before = read_contracts(&fixture.explorer, &address).await;
     let (_, data) = fixture.explorer.stop().await;
     age_index(data.path()).unwrap();
     let upgraded = Launch::run(fixture.anvil.url()).on(data).start().await;
     fixture.anvil.wait_for(&upgraded).await;
-    eventually("it is listed again", async || (read(&upgraded).await == before).then_some(())).await;
+    eventually("it is listed again", async || (read_contracts(&upgraded, &address).await == before).then_some(()))
+        .await;
 }

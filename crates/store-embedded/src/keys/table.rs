@@ -147,7 +147,7 @@ tables! {
     TokenName = 0x6d, State, Other;
     /// transaction hash -> the block, and why the transaction failed there.
     Failure = 0x6e, State, Record;
-    /// token, id there -> metadata of the NFT, or why there is none.
+    /// token, id there -> metadata of the NFT, or why it is missing.
     NftMetadata = 0x5b, State, Other;
     /// field -> how far internal transactions are indexed, and the number of their parties.
     InternalProgress = 0x6f, State, Other;

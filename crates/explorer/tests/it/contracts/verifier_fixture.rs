@@ -142,6 +142,16 @@ impl VerifierFixture {
         answer
     }
 
+    /// Verifies a small token, the only verified contract, and returns its address.
+    pub(crate) async fn verified_coin(&self) -> String {
+        let case = Case::coin("0.8.20");
+        let address = self.compile_and_deploy(&case).await;
+        self.verify(&address, case.version, &case.source).await;
+        let [list, contract] = read_contracts(&self.explorer, &address).await;
+        assert_eq!((&list["total"], &contract["match"]), (&json!(1), &json!("exact")), "{list} {contract}");
+        address
+    }
+
     pub(crate) async fn call(&self, address: &str, function: &str, arguments: Value) -> Answer {
         let body = json!({ "functionName": function, "args": arguments });
         self.post(&format!("/api/v1/contracts/{address}/call"), &body).await
@@ -263,3 +273,8 @@ contract Coin is Owned {
     }
 }
 ";
+
+/// The list of verified contracts, and one of them.
+pub(crate) async fn read_contracts(explorer: &TestExplorer, address: &str) -> [Value; 2] {
+    [explorer.json("/api/v1/contracts").await, explorer.json(&format!("/api/v1/contracts/{address}")).await]
+}
