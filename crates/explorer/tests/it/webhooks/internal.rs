@@ -4,11 +4,11 @@ use alloy_primitives::Address;
 use devchain::ReorgedTransactions::Replay;
 use serde_json::{Value, json};
 
-use super::{launch, register};
+use super::{Hook, launch, register};
 use crate::{
     internal::send_everything,
     support::{
-        DevNode,
+        DevNode, TestExplorer,
         fixture::lower_hex,
         receiver::{Received, Receiver},
     },
@@ -17,8 +17,11 @@ use crate::{
 /// What `send_everything` pays inside transactions, in order. A payment that is reverted, and one of nothing, are none.
 const PAYMENTS: [&str; 3] = ["1000", "5", "3"];
 
-fn values(messages: &[Received]) -> Vec<Value> {
-    messages.iter().map(|message| message.json()["data"]["value"].clone()).collect()
+/// The values of messages, in the order of the queue. They may arrive in another one: up to four are in flight.
+async fn values(hook: &Hook, explorer: &TestExplorer, messages: &[Received]) -> Vec<Value> {
+    let queued = hook.deliveries(explorer).await;
+    let message = |delivery: &Value| messages.iter().find(|message| delivery["id"] == message.id());
+    queued.iter().rev().filter_map(message).map(|message| message.json()["data"]["value"].clone()).collect()
 }
 
 #[tokio::test]
@@ -31,11 +34,11 @@ async fn coins_moved_inside_transactions_are_sent_and_removed_with_their_block()
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     let paid = Address::repeat_byte(0x70);
-    register(&explorer, &receiver.url("/internal"), &lower_hex(paid), &["internal", "removed"]).await;
+    let hook = register(&explorer, &receiver.url("/internal"), &lower_hex(paid), &["internal", "removed"]).await;
     register(&explorer, &receiver.url("/tx"), &lower_hex(paid), &["tx"]).await;
     assert_eq!(send_everything(&node.chain, 0), paid);
     let messages = receiver.wait_for("/internal", 3).await;
-    assert_eq!(values(&messages), PAYMENTS);
+    assert_eq!(values(&hook, &explorer, &messages).await, PAYMENTS);
     let listed = explorer.json(&format!("/api/v1/internal-transactions?address={paid}&limit=100")).await;
     let listed: Vec<Value> = listed["internalTransactions"].as_array().unwrap().clone();
     for message in &messages {
@@ -74,22 +77,22 @@ async fn messages_wait_for_traces_and_a_new_interest_begins_now() {
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     let [early, late] = [0x70, 0x71].map(Address::repeat_byte);
-    let hook = register(&explorer, &receiver.url("/late"), &lower_hex(late), &["tx"]).await;
+    let late_hook = register(&explorer, &receiver.url("/late"), &lower_hex(late), &["tx"]).await;
     // Nobody wants to know of these.
     send_everything(&node.chain, 1);
     node.wait_for(&explorer).await;
-    register(&explorer, &receiver.url("/early"), &lower_hex(early), &["internal"]).await;
-    hook.patch(&explorer, json!({ "eventTypes": ["internal"] })).await;
+    let early_hook = register(&explorer, &receiver.url("/early"), &lower_hex(early), &["internal"]).await;
+    late_hook.patch(&explorer, json!({ "eventTypes": ["internal"] })).await;
     send_everything(&node.chain, 0);
     node.wait_for(&explorer).await;
     receiver.expect_silence("/early", 0).await;
 
     let data = explorer.kill();
     let explorer = launch(&node.url()).on(&data).start().await;
-    assert_eq!(values(&receiver.wait_for("/early", 3).await), PAYMENTS);
+    assert_eq!(values(&early_hook, &explorer, &receiver.wait_for("/early", 3).await).await, PAYMENTS);
     send_everything(&node.chain, 1);
     node.wait_for(&explorer).await;
-    assert_eq!(values(&receiver.wait_for("/late", 3).await), ["1001", "5", "3"]);
+    assert_eq!(values(&late_hook, &explorer, &receiver.wait_for("/late", 3).await).await, ["1001", "5", "3"]);
     receiver.expect_silence("/early", 3).await;
     receiver.expect_silence("/late", 3).await;
 }
