@@ -3,8 +3,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     Account, Address, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId, BlockRange,
-    BlockRef, Bytes, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft, NftMetadata, Page,
-    PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
+    BlockRef, Bytes, Coverage, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft, NftMetadata,
+    Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
     TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 use metrics::Histogram;
@@ -96,6 +96,10 @@ impl ChainReader for EmbeddedReader {
 
     async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError> {
         self.read(|index| Ok(index.tip().map(|tip| tip.block))).await
+    }
+
+    async fn coverage(&self) -> Result<Coverage, StoreError> {
+        self.read(|index| Ok(Coverage { first_block: index.tip().map(|tip| tip.start_block) })).await
     }
 
     async fn stats(&self) -> Result<Stats, StoreError> {

@@ -1,8 +1,8 @@
 use async_trait::async_trait;
 use domain::{
     Account, Address, AddressOverview, AddressSummary, Approval, B256, Block, BlockChanges, BlockGasPrice, BlockId,
-    BlockNumber, BlockRange, BlockRef, Bytes, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft,
-    NftMetadata, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
+    BlockNumber, BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder, InternalFilter, InternalPage, LogFilter,
+    LogPage, Nft, NftMetadata, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
     TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 
@@ -62,6 +62,9 @@ pub trait ChainReader: Send + Sync {
     fn state(&self) -> Option<StateVersion>;
 
     async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError>;
+
+    /// Which part of the chain the index has.
+    async fn coverage(&self) -> Result<Coverage, StoreError>;
 
     async fn stats(&self) -> Result<Stats, StoreError>;
 

@@ -23,6 +23,8 @@ pub(crate) struct Frame {
     pub(crate) section: Section,
     /// Whether new blocks can change the page, so that it follows them.
     pub(crate) is_live: bool,
+    /// The first indexed block, if the index does not begin with the chain.
+    pub(crate) indexed_since: Option<String>,
     pub(crate) health: Health,
     pub(crate) search: String,
     pub(crate) style: &'static Asset,
@@ -70,12 +72,15 @@ impl WebState {
         self.sync.borrow().settled.is_some_and(|settled| block <= settled)
     }
 
-    pub(crate) fn frame(&self, title: impl Into<String>, section: Section) -> Frame {
+    pub(crate) async fn frame(&self, title: impl Into<String>, section: Section) -> Frame {
+        // A page whose banner cannot be read says so where its content is read.
+        let coverage = self.chain.coverage().await.unwrap_or_default();
         Frame {
             title: title.into(),
             chain: self.names.chain.clone(),
             section,
             is_live: false,
+            indexed_since: coverage.first_block.filter(|_| !coverage.is_complete()).map(grouped),
             health: self.health(),
             search: String::new(),
             style: &STYLE,

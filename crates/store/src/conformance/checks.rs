@@ -13,6 +13,7 @@ pub(super) const ORDERS: [Order; 2] = [Order::NewestFirst, Order::OldestFirst];
 /// Compares every kind of query.
 pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut StdRng) {
     assert_eq!(subject.reader.find_tip().await.expect("tip"), model.tip());
+    assert_eq!(subject.reader.coverage().await.expect("coverage"), model.coverage());
     assert_eq!(subject.reader.stats().await.expect("stats"), model.stats());
     assert_eq!(subject.reader.list_gas_prices(20).await.expect("gas prices"), model.list_gas_prices(20));
     blocks(subject, model, rng).await;

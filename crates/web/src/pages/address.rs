@@ -123,7 +123,7 @@ pub(super) async fn show(
     headers: HeaderMap,
 ) -> Result<Response, PageError> {
     let Ok(address) = address.parse::<Address>() else {
-        return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.");
+        return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.").await;
     };
     let overview = app.chain.find_address_overview(address, 0).await?;
     let account = match overview {
@@ -154,7 +154,7 @@ pub(super) async fn show(
     };
     let is_live = params.paging.is_first() && !tab.is("contract");
     page(&AddressPage {
-        frame: app.frame(title, Section::None).live_if(is_live),
+        frame: app.frame(title, Section::None).await.live_if(is_live),
         label,
         kind,
         is_contract,

@@ -37,13 +37,15 @@ pub(super) async fn show(
     Query(paging): Query<Paging>,
 ) -> Result<Response, PageError> {
     let Some(id) = parse(&id) else {
-        return app.not_found(
-            "Not a block",
-            "A block is identified by its number, or by its hash: 0x and 64 hexadecimal digits.",
-        );
+        return app
+            .not_found(
+                "Not a block",
+                "A block is identified by its number, or by its hash: 0x and 64 hexadecimal digits.",
+            )
+            .await;
     };
     let Some(block) = app.chain.find_block(id).await? else {
-        return app.not_found("No such block", "It may not be indexed yet, or it was reverted by a reorg.");
+        return app.not_found("No such block", "It may not be indexed yet, or it was reverted by a reorg.").await;
     };
     let filter = TransactionFilter { blocks: BlockRange::only(block.number), ..TransactionFilter::default() };
     let listed = app.chain.list_transactions(&filter, paging.request()).await?;
@@ -52,6 +54,7 @@ pub(super) async fn show(
     page(&BlockPage {
         frame: app
             .frame(format!("Block {}", grouped(block.number)), Section::Blocks)
+            .await
             .live_if(!app.is_final(block.number)),
         number: block.number,
         shown_number: grouped(block.number),

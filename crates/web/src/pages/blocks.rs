@@ -23,7 +23,7 @@ struct Blocks {
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
     let listed = app.chain.list_blocks(BlockRange::ALL, paging.request()).await?;
     page(&Blocks {
-        frame: app.frame("Blocks", Section::Blocks).live_if(paging.is_first()),
+        frame: app.frame("Blocks", Section::Blocks).await.live_if(paging.is_first()),
         blocks: listed.items.iter().map(|block| BlockRow::new(block, &app.names)).collect(),
         pager: paging.pager("/blocks", listed.total),
     })

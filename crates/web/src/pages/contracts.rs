@@ -50,7 +50,7 @@ impl ContractRow {
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
     let listed = app.verified.list_verified(paging.request()).await?;
     page(&Contracts {
-        frame: app.frame("Verified contracts", Section::Contracts).live_if(paging.is_first()),
+        frame: app.frame("Verified contracts", Section::Contracts).await.live_if(paging.is_first()),
         contracts: listed.items.iter().map(|summary| ContractRow::new(summary, &app.names)).collect(),
         pager: paging.pager("/contracts", listed.total),
     })

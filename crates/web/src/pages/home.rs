@@ -35,7 +35,7 @@ pub(super) async fn show(State(app): State<App>) -> Result<Response, PageError> 
     let methods = app.methods_of(&latest).await?;
     let names = &app.names;
     page(&Home {
-        frame: app.frame(format!("{} explorer", names.chain), Section::Home).live_if(true),
+        frame: app.frame(format!("{} explorer", names.chain), Section::Home).await.live_if(true),
         latest_block: stats.latest_block.map_or_else(|| "none yet".to_owned(), grouped),
         transactions: grouped(stats.total_transactions),
         tokens: grouped(stats.total_tokens),

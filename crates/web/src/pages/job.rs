@@ -56,10 +56,10 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
         Err(_) => None,
     };
     let Some(status) = job else {
-        return app.not_found("No such verification", "Verifications are kept for a week.");
+        return app.not_found("No such verification", "Verifications are kept for a week.").await;
     };
     page(&JobPage {
-        frame: app.frame("Verification", Section::Contracts),
+        frame: app.frame("Verification", Section::Contracts).await,
         id: status.job.id.to_string(),
         contract: app.names.address(status.job.address),
         code: format!("/address/{}?tab=contract#code", status.job.address.to_checksum(None)),

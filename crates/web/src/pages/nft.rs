@@ -77,11 +77,12 @@ pub(super) async fn show(
 ) -> Result<Response, PageError> {
     let (Ok(address), Some(id)) = (address.parse::<Address>(), parse_id(&id)) else {
         return app
-            .not_found("Not a token id", "The URL has the address of a token and one of its ids, a whole number.");
+            .not_found("Not a token id", "The URL has the address of a token and one of its ids, a whole number.")
+            .await;
     };
     let (token, nft) = (app.chain.find_token(address).await?, app.chain.find_nft(address, id).await?);
     let (Some(token), Some(nft)) = (token, nft) else {
-        return app.not_found("No such token id", "No transfer of this id of a token has been indexed.");
+        return app.not_found("No such token id", "No transfer of this id of a token has been indexed.").await;
     };
     let (full, request) = (address.to_checksum(None), params.paging.request());
     let path = format!("/token/{full}/{id}");
@@ -110,6 +111,7 @@ pub(super) async fn show(
     page(&NftPage {
         frame: app
             .frame(format!("{name} #{}", short(&id.to_string())), Section::Tokens)
+            .await
             .live_if(params.paging.is_first()),
         name,
         id: id.to_string(),

@@ -37,14 +37,14 @@ impl WebState {
         let tip = self.sync.borrow().tip.map_or(0, |tip| tip.number);
         match self.details.find_pending(hash).await {
             Some(Ok(Some(found))) if found.is_ahead_of(tip) => self.show_pending(&found).await,
-            Some(Ok(Some(_))) => self.not_found(UNKNOWN, "The node has it in a block that is not indexed."),
+            Some(Ok(Some(_))) => self.not_found(UNKNOWN, "The node has it in a block that is not indexed.").await,
             Some(Ok(None)) => self.not_found(
                 UNKNOWN,
                 "No indexed block contains it, and the node does not know it: it was dropped or replaced by another \
                  transaction of its sender, has not reached the node yet, or belongs to another chain.",
-            ),
+            ).await,
             Some(Err(_)) | None => {
-                self.not_found(UNKNOWN, "It may still be pending: the node could not be asked. Try again shortly.")
+                self.not_found(UNKNOWN, "It may still be pending: the node could not be asked. Try again shortly.").await
             }
         }
     }
@@ -58,7 +58,10 @@ impl WebState {
         }
         let names = &self.names;
         page(&PendingPage {
-            frame: self.frame(format!("Pending transaction {}", short(&full)), Section::Transactions).live_if(true),
+            frame: self
+                .frame(format!("Pending transaction {}", short(&full)), Section::Transactions)
+                .await
+                .live_if(true),
             hash: full,
             from: names.address(tx.from),
             to: tx.to.map(|to| names.address(to)),

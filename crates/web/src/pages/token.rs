@@ -82,10 +82,10 @@ pub(super) async fn show(
     Query(params): Query<Params>,
 ) -> Result<Response, PageError> {
     let Ok(address) = address.parse() else {
-        return app.not_found("Not an address", "The address of a token is 0x and 40 hexadecimal digits.");
+        return app.not_found("Not an address", "The address of a token is 0x and 40 hexadecimal digits.").await;
     };
     let Some(token) = app.chain.find_token(address).await? else {
-        return app.not_found("No such token", "No transfer of a token at this address has been indexed.");
+        return app.not_found("No such token", "No transfer of a token at this address has been indexed.").await;
     };
     let path = format!("/token/{}", token.address.to_checksum(None));
     let request = params.paging.request();
@@ -119,7 +119,7 @@ pub(super) async fn show(
     let title = [&name, &symbol].into_iter().find(|text| !text.is_empty()).cloned();
     let title = format!("Token {}", title.unwrap_or_else(|| short(&address)));
     page(&TokenPage {
-        frame: app.frame(title, Section::Tokens).live_if(params.paging.is_first()),
+        frame: app.frame(title, Section::Tokens).await.live_if(params.paging.is_first()),
         address,
         name,
         symbol,

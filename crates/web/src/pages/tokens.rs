@@ -53,7 +53,7 @@ impl TokenRow {
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
     let listed = app.chain.list_tokens(paging.request()).await?;
     page(&Tokens {
-        frame: app.frame("Tokens", Section::Tokens).live_if(paging.is_first()),
+        frame: app.frame("Tokens", Section::Tokens).await.live_if(paging.is_first()),
         tokens: listed.items.iter().map(|token| TokenRow::new(token, &app.names)).collect(),
         pager: paging.pager("/tokens", listed.total),
     })

@@ -37,7 +37,7 @@ pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -
     let listed = app.chain.list_trades(&filter, params.paging.request()).await?;
     let path = dex.map_or_else(|| "/trades".to_owned(), |dex| format!("/trades?dex={}", url_encode(dex)));
     page(&Trades {
-        frame: app.frame("Trades", Section::Trades).live_if(params.paging.is_first()),
+        frame: app.frame("Trades", Section::Trades).await.live_if(params.paging.is_first()),
         dex: dex.map(sanitize_name),
         trades: listed.items.iter().map(|trade| TradeRow::new(trade, &app.names)).collect(),
         pager: params.paging.pager(path, listed.total),

@@ -92,7 +92,7 @@ struct Detail {
 
 pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
     let Ok(hash) = hash.parse() else {
-        return app.not_found(NOT_A_HASH, HASH_FORMAT);
+        return app.not_found(NOT_A_HASH, HASH_FORMAT).await;
     };
     let Some(tx) = app.chain.find_transaction(hash).await? else {
         return app.show_unindexed(hash).await;
@@ -129,6 +129,7 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     page(&TransactionPage {
         frame: app
             .frame(format!("Transaction {}", short(&full)), Section::Transactions)
+            .await
             .live_if(!app.is_final(tx.block_number)),
         hash: full,
         summary: summary.summary(),
@@ -159,10 +160,10 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
 /// The complete input as text: the page shows only the start of a long one.
 pub(super) async fn show_input(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
     let Ok(hash) = hash.parse() else {
-        return app.not_found(NOT_A_HASH, HASH_FORMAT);
+        return app.not_found(NOT_A_HASH, HASH_FORMAT).await;
     };
     let Some(tx) = app.chain.find_transaction(hash).await? else {
-        return app.not_found("No such transaction", "Its input is available once it is in an indexed block.");
+        return app.not_found("No such transaction", "Its input is available once it is in an indexed block.").await;
     };
     match app.details.of(&tx).await {
         Some(detail) => Ok(hex::encode_prefixed(&detail.input).into_response()),

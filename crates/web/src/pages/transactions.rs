@@ -24,7 +24,7 @@ pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -
     let listed = app.chain.list_transactions(&TransactionFilter::default(), paging.request()).await?;
     let methods = app.methods_of(&listed.items).await?;
     page(&Transactions {
-        frame: app.frame("Transactions", Section::Transactions).live_if(paging.is_first()),
+        frame: app.frame("Transactions", Section::Transactions).await.live_if(paging.is_first()),
         transactions: listed.items.iter().map(|tx| TransactionRow::new(tx, &methods, &app.names)).collect(),
         pager: paging.pager("/transactions", listed.total),
     })

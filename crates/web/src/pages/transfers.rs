@@ -23,7 +23,7 @@ struct Transfers {
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
     let listed = app.chain.list_transfers(&TransferFilter::default(), paging.request()).await?;
     page(&Transfers {
-        frame: app.frame("Token transfers", Section::Tokens).live_if(paging.is_first()),
+        frame: app.frame("Token transfers", Section::Tokens).await.live_if(paging.is_first()),
         transfers: listed.items.iter().map(|transfer| TransferRow::new(transfer, &app.names)).collect(),
         pager: paging.pager("/transfers", listed.total),
     })
