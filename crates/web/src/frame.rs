@@ -8,6 +8,7 @@ use domain::{BlockNumber, SyncPhase};
 
 use crate::{
     assets::{Asset, FORMS, SCRIPT, STYLE, THEME},
+    base_path::BasePath,
     error::PageError,
     state::WebState,
     view::grouped,
@@ -27,6 +28,8 @@ pub(crate) struct Frame {
     pub(crate) indexed_since: Option<String>,
     pub(crate) health: Health,
     pub(crate) search: String,
+    /// For scripts, which make links too.
+    pub(crate) base_path: BasePath,
     pub(crate) style: &'static Asset,
     pub(crate) script: &'static Asset,
     pub(crate) theme: &'static Asset,
@@ -83,6 +86,7 @@ impl WebState {
             indexed_since: coverage.first_block.filter(|_| !coverage.is_complete()).map(grouped),
             health: self.health(),
             search: String::new(),
+            base_path: self.base_path.clone(),
             style: &STYLE,
             script: &SCRIPT,
             theme: &THEME,

@@ -8,7 +8,9 @@ use node::NodeClient;
 use store::{ChainReader, VerifiedContracts};
 use tokio::sync::{OnceCell, watch};
 
-use crate::{budget::PageBudget, details::Details, diamonds::Diamonds, interfaces::Interfaces, names::Names};
+use crate::{
+    base_path::BasePath, budget::PageBudget, details::Details, diamonds::Diamonds, interfaces::Interfaces, names::Names,
+};
 
 /// The dependencies of the pages.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
@@ -23,6 +25,7 @@ pub struct WebParts {
     pub jobs: VerificationJobs,
     pub sync: watch::Receiver<SyncStatus>,
     pub names: Names,
+    pub base_path: BasePath,
     /// Pages per minute and client; None means unlimited.
     pub pages_per_minute: Option<NonZeroU32>,
     pub proxies: TrustedProxies,
@@ -44,6 +47,7 @@ pub(crate) struct WebState {
     pub(crate) diamonds: Diamonds,
     pub(crate) sync: watch::Receiver<SyncStatus>,
     pub(crate) names: Names,
+    pub(crate) base_path: BasePath,
     pub(crate) budget: Arc<PageBudget>,
     node: NodeClient,
     chain_id: OnceCell<u64>,
@@ -70,6 +74,7 @@ impl WebState {
             budget,
             sync: parts.sync,
             names: parts.names,
+            base_path: parts.base_path,
         }
     }
 

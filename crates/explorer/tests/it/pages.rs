@@ -1,5 +1,6 @@
 //! The pages over HTTP and in a real browser.
 
+mod base_path;
 mod decoded;
 mod hostile_names;
 mod live;

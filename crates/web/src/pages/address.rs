@@ -1,7 +1,7 @@
 use askama::Template;
 use axum::{
     extract::{Path, Query, State},
-    http::{HeaderMap, HeaderName, header::HOST},
+    http::HeaderMap,
     response::Response,
 };
 use domain::{
@@ -137,7 +137,7 @@ pub(super) async fn show(
     let (summary, token) = overview.map(|overview| (overview.summary, overview.token)).unzip();
     let (creation, token) = (summary.as_ref().and_then(|summary| summary.creation), token.flatten());
     let full = address.to_checksum(None);
-    let (tab, pager) = app.tab(address, &full, &params, &server_address(&headers)).await?;
+    let (tab, pager) = app.tab(address, &full, &params, &app.server_address(&headers)).await?;
     let is_contract = is_contract(account.as_ref(), creation.as_ref());
     let verified = match account.as_ref().and_then(|account| account.code.hash()) {
         Some(hash) => app.verified.find_verified_summary(address, hash).await?,
@@ -173,15 +173,6 @@ pub(super) async fn show(
         tab,
         pager,
     })
-}
-
-/// The address of this server as the browser knows it, for commands that are shown to the same user.
-fn server_address(headers: &HeaderMap) -> String {
-    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte);
-    let host = Some(text(HOST)).filter(|host| !host.is_empty() && host.len() <= 255 && host.bytes().all(is_host));
-    let is_secure = text(HeaderName::from_static("x-forwarded-proto")).eq_ignore_ascii_case("https");
-    format!("{}://{}", if is_secure { "https" } else { "http" }, host.unwrap_or("127.0.0.1:3000"))
 }
 
 /// Node calls to fetch an account: balance, nonce and code.
