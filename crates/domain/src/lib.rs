@@ -34,7 +34,7 @@ mod verified_contract;
 mod webhook;
 
 pub use account::{Account, Code};
-pub use address::{AddressOverview, AddressSummary, Creation};
+pub use address::{AddressFacts, AddressOverview, AddressSummary, Creation, TokenName};
 pub use alloy_primitives::{Address, B256, Bytes, U256};
 pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
 pub use approval::{Approval, ApprovalEvent, ApprovalScope};

@@ -2,10 +2,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId, BlockRange,
-    BlockRef, Bytes, Coverage, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft, NftMetadata,
-    Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
-    TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
+    Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId,
+    BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft,
+    NftMetadata, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
+    TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, StateVersion, StoreError};
@@ -154,6 +154,11 @@ impl ChainReader for EmbeddedReader {
         recent: u32,
     ) -> Result<Option<AddressOverview>, StoreError> {
         self.read_list(move |index| index.find_address_overview(address, recent)).await
+    }
+
+    async fn describe_addresses(&self, addresses: &[Address]) -> Result<Vec<AddressFacts>, StoreError> {
+        let addresses = addresses.to_vec();
+        self.read(move |index| addresses.iter().map(|address| index.describe_address(address)).collect()).await
     }
 
     async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {

@@ -3,10 +3,10 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use deadpool_postgres::GenericClient;
 use domain::{
-    Account, Address, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId, BlockNumber,
-    BlockRange, BlockRef, Bytes, Code, Coverage, FailureSource, HeldNft, Holder, InternalFilter, InternalPage,
-    LogFilter, LogPage, Nft, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
-    TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
+    Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId,
+    BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, FailureSource, HeldNft, Holder, InternalFilter,
+    InternalPage, LogFilter, LogPage, Nft, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter,
+    Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
@@ -179,6 +179,10 @@ impl ChainReader for PostgresReader {
         recent: u32,
     ) -> Result<Option<AddressOverview>, StoreError> {
         read_snapshot!(self, |client| read::find_address_overview(&client, &self.intersections, address, recent))
+    }
+
+    async fn describe_addresses(&self, addresses: &[Address]) -> Result<Vec<AddressFacts>, StoreError> {
+        read!(self, |client| read::describe_addresses(&client, addresses))
     }
 
     async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {

@@ -16,6 +16,7 @@ mod interfaces;
 mod layers;
 mod method;
 mod names;
+mod page_names;
 mod pages;
 mod server_address;
 mod state;

@@ -2,14 +2,21 @@ use std::{num::NonZeroU32, sync::Arc};
 
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, calls::ContractCalls};
-use domain::SyncStatus;
+use domain::{Address, SyncStatus};
 use enrichment::{Accounts, Allowances, Failures, NftMetadataFetcher};
 use node::NodeClient;
+use quick_cache::sync::Cache;
 use store::{ChainReader, VerifiedContracts};
 use tokio::sync::{OnceCell, watch};
 
 use crate::{
-    base_path::BasePath, budget::PageBudget, details::Details, diamonds::Diamonds, interfaces::Interfaces, names::Names,
+    base_path::BasePath,
+    budget::PageBudget,
+    details::Details,
+    diamonds::Diamonds,
+    interfaces::Interfaces,
+    names::Names,
+    page_names::{self, CachedName},
 };
 
 /// The dependencies of the pages.
@@ -48,6 +55,7 @@ pub(crate) struct WebState {
     pub(crate) sync: watch::Receiver<SyncStatus>,
     pub(crate) names: Names,
     pub(crate) base_path: BasePath,
+    pub(crate) known_names: Cache<Address, CachedName>,
     pub(crate) budget: Arc<PageBudget>,
     node: NodeClient,
     chain_id: OnceCell<u64>,
@@ -74,6 +82,7 @@ impl WebState {
             budget,
             sync: parts.sync,
             names: parts.names,
+            known_names: page_names::cache(),
             base_path: parts.base_path,
         }
     }

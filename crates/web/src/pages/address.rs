@@ -17,7 +17,8 @@ use super::{
 };
 use crate::{
     error::PageError,
-    frame::{Frame, Section, page},
+    frame::{Frame, Section},
+    page_names::PageNames,
     state::WebState,
     view::{
         AddressLink, Amount, BlockLink, FieldValue, InternalRow, ListedLog, Moment, NftLink, Pager, Paging, ReachView,
@@ -104,6 +105,7 @@ struct HoldingRow {
     key: Address,
     token: TokenLink,
     name: String,
+    contract: AddressLink,
     kind: &'static str,
     balance: Amount,
 }
@@ -125,6 +127,7 @@ pub(super) async fn show(
     let Ok(address) = address.parse::<Address>() else {
         return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.").await;
     };
+    let names = &app.page_names();
     let overview = app.chain.find_address_overview(address, 0).await?;
     let account = match overview {
         Some(_) => app.account(address).await,
@@ -137,7 +140,7 @@ pub(super) async fn show(
     let (summary, token) = overview.map(|overview| (overview.summary, overview.token)).unzip();
     let (creation, token) = (summary.as_ref().and_then(|summary| summary.creation), token.flatten());
     let full = address.to_checksum(None);
-    let (tab, pager) = app.tab(address, &full, &params, &app.server_address(&headers)).await?;
+    let (tab, pager) = app.tab(address, &full, &params, &app.server_address(&headers), names).await?;
     let is_contract = is_contract(account.as_ref(), creation.as_ref());
     let verified = match account.as_ref().and_then(|account| account.code.hash()) {
         Some(hash) => app.verified.find_verified_summary(address, hash).await?,
@@ -153,26 +156,30 @@ pub(super) async fn show(
         None => format!("{kind} {}", short(&full)),
     };
     let is_live = params.paging.is_first() && !tab.is("contract");
-    page(&AddressPage {
-        frame: app.frame(title, Section::None).await.live_if(is_live),
-        label,
-        kind,
-        is_contract,
-        account: account.map(|account| AccountView::new(&account, &app)),
-        tx_count: grouped(summary.as_ref().map_or(0, |summary| summary.tx_count)),
-        seen: summary
-            .map(|summary| Seen { first: Moment::of(summary.first_seen), last: Moment::of(summary.last_seen) }),
-        transfer_count: grouped(transfer_count),
-        trade_count: grouped(trade_count),
-        internal_count: grouped(internal_count),
-        log_count: grouped(log_count),
-        token: token.map(|token| TokenLink::new(address, &token.metadata.symbol, &token.metadata.name)),
-        creator: creation.map(|creation| app.names.address(creation.creator)),
-        creation: creation.map(|creation| TransactionLink::new(creation.tx_hash)),
-        address: full,
-        tab,
-        pager,
-    })
+    app.page(
+        names,
+        &AddressPage {
+            frame: app.frame(title, Section::None).await.live_if(is_live),
+            label,
+            kind,
+            is_contract,
+            account: account.map(|account| AccountView::new(&account, names)),
+            tx_count: grouped(summary.as_ref().map_or(0, |summary| summary.tx_count)),
+            seen: summary
+                .map(|summary| Seen { first: Moment::of(summary.first_seen), last: Moment::of(summary.last_seen) }),
+            transfer_count: grouped(transfer_count),
+            trade_count: grouped(trade_count),
+            internal_count: grouped(internal_count),
+            log_count: grouped(log_count),
+            token: token.map(|token| names.token(address, &token.metadata.symbol, &token.metadata.name)),
+            creator: creation.map(|creation| names.address(creation.creator)),
+            creation: creation.map(|creation| TransactionLink::new(creation.tx_hash)),
+            address: full,
+            tab,
+            pager,
+        },
+    )
+    .await
 }
 
 /// Node calls to fetch an account: balance, nonce and code.
@@ -201,12 +208,12 @@ impl WebState {
         full: &str,
         params: &Params,
         server: &str,
+        names: &PageNames,
     ) -> Result<(Tab, Option<Pager>), PageError> {
         let request = params.paging.request();
         let name = params.tab.as_deref().unwrap_or_default();
         let path = format!("/address/{full}");
         let pager = |total| Some(params.paging.pager(format!("{path}?tab={name}"), total));
-        let names = &self.names;
         Ok(match name {
             "transfers" => {
                 let filter = TransferFilter::touching(address);
@@ -231,8 +238,9 @@ impl WebState {
                 let Page { items, total } = self.chain.list_address_tokens(address, request).await?;
                 let rows = items.iter().map(|held| HoldingRow {
                     key: held.token.address,
-                    token: TokenLink::new(held.token.address, &held.token.metadata.symbol, &held.token.metadata.name),
+                    token: names.token(held.token.address, &held.token.metadata.symbol, &held.token.metadata.name),
                     name: sanitize_name(&held.token.metadata.name),
+                    contract: AddressLink::bare(held.token.address),
                     kind: names.token_kind(held.token.kind),
                     balance: Amount::of(held.balance, held.token.metadata.decimals, ""),
                 });
@@ -242,7 +250,7 @@ impl WebState {
                 let Page { items, total } = self.chain.list_held_nfts(address, request).await?;
                 let rows = items.iter().map(|held| NftRow {
                     key: format!("{:#x}-{}", held.token, held.id),
-                    token: TokenLink::new(held.token, &held.token_symbol, &held.token_name),
+                    token: names.token(held.token, &held.token_symbol, &held.token_name),
                     kind: names.token_kind(held.kind),
                     id: self.nft_link(held.token, held.id),
                     amount: Amount::of(held.amount, 0, ""),
@@ -250,7 +258,7 @@ impl WebState {
                 (Tab::Nfts(rows.collect()), pager(total))
             }
             "approvals" => {
-                let (view, total) = self.approvals(address, request).await?;
+                let (view, total) = self.approvals(address, request, names).await?;
                 (Tab::Approvals(view), pager(total))
             }
             "trades" => {
@@ -258,7 +266,7 @@ impl WebState {
                 let Page { items, total } = self.chain.list_trades(&filter, request).await?;
                 (Tab::Trades(items.iter().map(|trade| TradeRow::new(trade, names)).collect()), pager(total))
             }
-            "contract" => (Tab::Contract(Box::new(Box::pin(self.contract(address, server)).await?)), None),
+            "contract" => (Tab::Contract(Box::new(Box::pin(self.contract(address, server, names)).await?)), None),
             _ => {
                 let Page { items, total } =
                     self.chain.list_transactions(&TransactionFilter::touching(address), request).await?;
@@ -271,13 +279,13 @@ impl WebState {
 }
 
 impl AccountView {
-    fn new(account: &Account, app: &WebState) -> Self {
+    fn new(account: &Account, names: &PageNames) -> Self {
         Self {
-            balance: app.names.coin(account.balance),
+            balance: names.coin(account.balance),
             block: BlockLink::new(account.block),
             nonce: grouped(account.nonce),
             delegate: match account.code {
-                Code::Delegation { target } => Some(app.names.address(target)),
+                Code::Delegation { target } => Some(names.address(target)),
                 Code::None | Code::Contract { .. } => None,
             },
         }

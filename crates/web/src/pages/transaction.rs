@@ -17,10 +17,10 @@ use summary::{Part, SummaryInput};
 use super::App;
 use crate::{
     error::PageError,
-    frame::{Frame, Section, page},
+    frame::{Frame, Section},
     interfaces::KnownInterface,
     method,
-    names::Names,
+    page_names::PageNames,
     state::WebState,
     view::{
         AddressLink, Amount, BlockLink, DecodedView, FieldValue, InternalRow, LogRow, Moment, TradeRow, TransferRow,
@@ -91,6 +91,7 @@ struct Detail {
 }
 
 pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
+    let names = &app.page_names();
     let Ok(hash) = hash.parse() else {
         return app.not_found(NOT_A_HASH, HASH_FORMAT).await;
     };
@@ -114,7 +115,6 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     };
     let tip = app.sync.borrow().tip.map_or(tx.block_number, |tip| tip.number);
     let full = format!("{:#x}", tx.hash);
-    let names = &app.names;
     let summary = SummaryInput {
         tx: &tx,
         method: &method,
@@ -126,35 +126,39 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
         trade_count: trades.total,
         names,
     };
-    page(&TransactionPage {
-        frame: app
-            .frame(format!("Transaction {}", short(&full)), Section::Transactions)
-            .await
-            .live_if(!app.is_final(tx.block_number)),
-        hash: full,
-        summary: summary.summary(),
-        succeeded: tx.succeeded,
-        failure,
-        block: BlockLink::new(tx.block_number),
-        confirmations: grouped(tip.saturating_sub(tx.block_number) + 1),
-        time: Moment::of(tx.timestamp),
-        from: names.address(tx.from),
-        to: tx.to.map(|to| names.address(to)),
-        created: tx.created.map(|created| names.address(created)),
-        value: names.coin(tx.value),
-        fee: names.coin(fee(&tx)),
-        gas_price: Amount::gas_price(tx.gas_price),
-        gas_used: grouped(tx.gas_used),
-        nonce: grouped(tx.nonce),
-        index: tx.index,
-        method,
-        more_transfers: transfers.total - transfers.items.len() as u64,
-        transfers: transfers.items.iter().map(|transfer| TransferRow::new(transfer, names)).collect(),
-        more_internal: internal.total - internal.items.len() as u64,
-        internal: internal.items.iter().map(|found| InternalRow::new(found, names)).collect(),
-        trades: trades.items.iter().map(|trade| TradeRow::new(trade, names)).collect(),
-        detail: detail.map(|detail| Detail::new(&tx, &detail, call.as_ref(), &interfaces, names)),
-    })
+    app.page(
+        names,
+        &TransactionPage {
+            frame: app
+                .frame(format!("Transaction {}", short(&full)), Section::Transactions)
+                .await
+                .live_if(!app.is_final(tx.block_number)),
+            hash: full,
+            summary: summary.summary(),
+            succeeded: tx.succeeded,
+            failure,
+            block: BlockLink::new(tx.block_number),
+            confirmations: grouped(tip.saturating_sub(tx.block_number) + 1),
+            time: Moment::of(tx.timestamp),
+            from: names.address(tx.from),
+            to: tx.to.map(|to| names.address(to)),
+            created: tx.created.map(|created| names.address(created)),
+            value: names.coin(tx.value),
+            fee: names.coin(fee(&tx)),
+            gas_price: Amount::gas_price(tx.gas_price),
+            gas_used: grouped(tx.gas_used),
+            nonce: grouped(tx.nonce),
+            index: tx.index,
+            method,
+            more_transfers: transfers.total - transfers.items.len() as u64,
+            transfers: transfers.items.iter().map(|transfer| TransferRow::new(transfer, names)).collect(),
+            more_internal: internal.total - internal.items.len() as u64,
+            internal: internal.items.iter().map(|found| InternalRow::new(found, names)).collect(),
+            trades: trades.items.iter().map(|trade| TradeRow::new(trade, names)).collect(),
+            detail: detail.map(|detail| Detail::new(&tx, &detail, call.as_ref(), &interfaces, names)),
+        },
+    )
+    .await
 }
 
 /// The complete input as text: the page shows only the start of a long one.
@@ -254,7 +258,7 @@ impl Detail {
         detail: &TransactionDetail,
         call: Option<&(Decoded, bool)>,
         interfaces: &TransactionInterfaces,
-        names: &Names,
+        names: &PageNames,
     ) -> Self {
         let shown = detail.input.get(..SHOWN_INPUT).unwrap_or(&detail.input);
         let logs = detail.logs.iter().take(SHOWN_LOGS);

@@ -5,7 +5,7 @@ use domain::{B256, Block, InternalReach, InternalTransaction, Trade, Transaction
 use super::{
     AddressLink, Amount, BlockLink, Moment, NftLink, TokenLink, TransactionLink, grouped, sanitize_name, short,
 };
-use crate::{method::Methods, names::Names};
+use crate::{method::Methods, page_names::PageNames};
 
 pub(crate) struct BlockRow {
     /// Identifies the row while the page is open.
@@ -21,7 +21,7 @@ pub(crate) struct BlockRow {
 }
 
 impl BlockRow {
-    pub(crate) fn new(block: &Block, names: &Names) -> Self {
+    pub(crate) fn new(block: &Block, names: &PageNames) -> Self {
         Self {
             key: block.hash,
             number: BlockLink::new(block.number),
@@ -50,7 +50,7 @@ pub(crate) struct TransactionRow {
 }
 
 impl TransactionRow {
-    pub(crate) fn new(tx: &Transaction, methods: &Methods, names: &Names) -> Self {
+    pub(crate) fn new(tx: &Transaction, methods: &Methods, names: &PageNames) -> Self {
         Self {
             key: tx.hash,
             hash: TransactionLink::new(tx.hash),
@@ -87,7 +87,7 @@ pub(crate) struct TransferRow {
 }
 
 impl TransferRow {
-    pub(crate) fn new(transfer: &Transfer, names: &Names) -> Self {
+    pub(crate) fn new(transfer: &Transfer, names: &PageNames) -> Self {
         let event = &transfer.event;
         let is_nft = event.kind == domain::TokenKind::Bep721;
         Self {
@@ -99,7 +99,7 @@ impl TransferRow {
             to: names.address(event.to),
             amount: (!is_nft).then(|| Amount::of(event.value, transfer.token_decimals, "")),
             id: event.token_id.map(|id| NftLink::new(event.token, id)),
-            token: TokenLink::new(event.token, &transfer.token_symbol, &transfer.token_name),
+            token: names.token(event.token, &transfer.token_symbol, &transfer.token_name),
             kind: names.token_kind(event.kind),
         }
     }
@@ -121,7 +121,7 @@ pub(crate) struct InternalRow {
 }
 
 impl InternalRow {
-    pub(crate) fn new(found: &InternalTransaction, names: &Names) -> Self {
+    pub(crate) fn new(found: &InternalTransaction, names: &PageNames) -> Self {
         let event = &found.event;
         Self {
             key: format!("{:#x}-{}", found.tx_hash, event.position),
@@ -164,7 +164,7 @@ pub(crate) struct TradeRow {
 }
 
 impl TradeRow {
-    pub(crate) fn new(trade: &Trade, names: &Names) -> Self {
+    pub(crate) fn new(trade: &Trade, names: &PageNames) -> Self {
         let (sold, bought) = (&trade.token_in, &trade.token_out);
         let dex = names.dex(trade);
         Self {
@@ -176,9 +176,9 @@ impl TradeRow {
             dex_shown: shortened(&dex),
             dex,
             amount_in: Amount::of(trade.event.amount_in, sold.decimals, ""),
-            token_in: TokenLink::new(sold.address, &sold.symbol, ""),
+            token_in: names.token(sold.address, &sold.symbol, ""),
             amount_out: Amount::of(trade.event.amount_out, bought.decimals, ""),
-            token_out: TokenLink::new(bought.address, &bought.symbol, ""),
+            token_out: names.token(bought.address, &bought.symbol, ""),
         }
     }
 }
