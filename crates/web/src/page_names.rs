@@ -21,7 +21,7 @@ use crate::{
     frame,
     names::Names,
     state::WebState,
-    view::{AddressLink, TokenLink, sanitize_name},
+    view::{AddressLink, Direction, TokenLink, sanitize_name},
 };
 
 const CACHED_ADDRESSES: usize = 20_000;
@@ -51,6 +51,8 @@ pub(crate) type KnownAddresses = Arc<OnceLock<HashMap<Address, Known>>>;
 /// The names of one page.
 pub(crate) struct PageNames {
     names: Names,
+    /// The address that the page is about.
+    subject: Option<Address>,
     noted: Mutex<BTreeSet<Address>>,
     known: KnownAddresses,
 }
@@ -65,11 +67,25 @@ impl Deref for PageNames {
 
 impl PageNames {
     fn new(names: Names) -> Self {
-        Self { names, noted: Mutex::default(), known: KnownAddresses::default() }
+        Self { names, subject: None, noted: Mutex::default(), known: KnownAddresses::default() }
     }
 
     pub(crate) fn address(&self, address: Address) -> AddressLink {
         AddressLink::new(address, self.names.label(&address).as_deref(), self.note(address))
+    }
+
+    /// For the page of an address.
+    pub(crate) fn about(self, address: Address) -> Self {
+        Self { subject: Some(address), ..self }
+    }
+
+    pub(crate) fn direction(&self, from: Address, to: Option<Address>) -> Option<Direction> {
+        let subject = self.subject?;
+        Some(match (from == subject, to == Some(subject)) {
+            (true, true) => Direction::ToSelf,
+            (true, false) => Direction::Out,
+            (false, _) => Direction::In,
+        })
     }
 
     pub(crate) fn token(&self, address: Address, symbol: &str, name: &str) -> TokenLink {

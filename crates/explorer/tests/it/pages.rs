@@ -3,6 +3,7 @@
 mod base_path;
 mod decoded;
 mod hostile_names;
+mod lists;
 mod live;
 mod odd_tokens;
 mod summaries;

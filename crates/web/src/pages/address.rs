@@ -1,13 +1,13 @@
+mod filter;
+
 use askama::Template;
 use axum::{
     extract::{Path, Query, State},
     http::HeaderMap,
     response::Response,
 };
-use domain::{
-    Account, Address, Code, Creation, InternalFilter, InternalPage, LogFilter, LogPage, Page, TradeFilter,
-    TransactionFilter, TransferFilter, U256,
-};
+use domain::{Account, Address, Code, Creation, InternalPage, LogFilter, LogPage, Page, TradeFilter, U256};
+use filter::{FilterFields, FilterView};
 use serde::Deserialize;
 
 use super::{
@@ -22,7 +22,7 @@ use crate::{
     state::WebState,
     view::{
         AddressLink, Amount, BlockLink, FieldValue, InternalRow, ListedLog, Moment, NftLink, Pager, Paging, ReachView,
-        TokenLink, TradeRow, TransactionLink, TransactionRow, TransferRow, grouped, sanitize_name, short,
+        TokenLink, TradeRow, TransactionLink, TransactionRow, TransferRow, csv, grouped, sanitize_name, short,
     },
 };
 
@@ -30,6 +30,8 @@ use crate::{
 pub(super) struct Params {
     #[serde(default)]
     tab: Option<String>,
+    #[serde(flatten)]
+    filter: FilterFields,
     #[serde(flatten)]
     paging: Paging,
 }
@@ -55,6 +57,8 @@ struct AddressPage {
     creation: Option<TransactionLink>,
     is_contract: bool,
     tab: Tab,
+    /// None for tabs without filters.
+    filter: Option<FilterView>,
     /// None for the contract tab.
     pager: Option<Pager>,
 }
@@ -127,7 +131,10 @@ pub(super) async fn show(
     let Ok(address) = address.parse::<Address>() else {
         return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.").await;
     };
-    let names = &app.page_names();
+    if params.paging.is_csv() {
+        return app.export(address, &params).await;
+    }
+    let names = &app.page_names().about(address);
     let overview = app.chain.find_address_overview(address, 0).await?;
     let account = match overview {
         Some(_) => app.account(address).await,
@@ -140,6 +147,7 @@ pub(super) async fn show(
     let (summary, token) = overview.map(|overview| (overview.summary, overview.token)).unzip();
     let (creation, token) = (summary.as_ref().and_then(|summary| summary.creation), token.flatten());
     let full = address.to_checksum(None);
+    let filter = params.filter_view(address);
     let (tab, pager) = app.tab(address, &full, &params, &app.server_address(&headers), names).await?;
     let is_contract = is_contract(account.as_ref(), creation.as_ref());
     let verified = match account.as_ref().and_then(|account| account.code.hash()) {
@@ -176,6 +184,7 @@ pub(super) async fn show(
             creation: creation.map(|creation| TransactionLink::new(creation.tx_hash)),
             address: full,
             tab,
+            filter,
             pager,
         },
     )
@@ -212,19 +221,27 @@ impl WebState {
     ) -> Result<(Tab, Option<Pager>), PageError> {
         let request = params.paging.request();
         let name = params.tab.as_deref().unwrap_or_default();
-        let path = format!("/address/{full}");
-        let pager = |total| Some(params.paging.pager(format!("{path}?tab={name}"), total));
+        let query = params.filter.query();
+        let pager = |total| Some(params.paging.pager(format!("/address/{full}?tab={name}"), total));
+        let filtered =
+            |total| Some(params.paging.pager(format!("/address/{full}?tab={name}{query}"), total).with_csv());
+        let filter = params.filter.parse(address).ok();
         Ok(match name {
             "transfers" => {
-                let filter = TransferFilter::touching(address);
-                let Page { items, total } = self.chain.list_transfers(&filter, request).await?;
-                (Tab::Transfers(items.iter().map(|transfer| TransferRow::new(transfer, names)).collect()), pager(total))
+                let Page { items, total } = match filter {
+                    Some(filter) => self.chain.list_transfers(&filter.transfers(), request).await?,
+                    None => Page::empty(0),
+                };
+                let rows = items.iter().map(|transfer| TransferRow::new(transfer, names));
+                (Tab::Transfers(rows.collect()), filtered(total))
             }
             "internal" => {
-                let filter = InternalFilter::touching(address);
-                let InternalPage { page, reach } = self.chain.list_internal_transactions(&filter, request).await?;
+                let InternalPage { page, reach } = match filter {
+                    Some(filter) => self.chain.list_internal_transactions(&filter.internal(), request).await?,
+                    None => InternalPage { page: Page::empty(0), reach: None },
+                };
                 let rows = page.items.iter().map(|found| InternalRow::new(found, names)).collect();
-                (Tab::Internal(rows, reach.map(ReachView::from)), pager(page.total))
+                (Tab::Internal(rows, reach.map(ReachView::from)), filtered(page.total))
             }
             "logs" => {
                 let LogPage { page, complete_from } = self.chain.list_logs(&LogFilter::of(address), request).await?;
@@ -268,12 +285,56 @@ impl WebState {
             }
             "contract" => (Tab::Contract(Box::new(Box::pin(self.contract(address, server, names)).await?)), None),
             _ => {
-                let Page { items, total } =
-                    self.chain.list_transactions(&TransactionFilter::touching(address), request).await?;
+                let Page { items, total } = match filter {
+                    Some(filter) => self.chain.list_transactions(&filter.transactions(), request).await?,
+                    None => Page::empty(0),
+                };
                 let methods = self.methods_of(&items).await?;
                 let rows = items.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect();
-                (Tab::Transactions(rows), Some(params.paging.pager(path, total)))
+                // The first tab needs no name in the URL.
+                let path = match query.strip_prefix('&') {
+                    Some(query) => format!("/address/{full}?{query}"),
+                    None => format!("/address/{full}"),
+                };
+                (Tab::Transactions(rows), Some(params.paging.pager(path, total).with_csv()))
             }
+        })
+    }
+}
+
+impl Params {
+    /// The form of a tab whose list can be filtered.
+    fn filter_view(&self, address: Address) -> Option<FilterView> {
+        match self.tab.as_deref().unwrap_or_default() {
+            "" | "transactions" | "internal" => Some(self.filter.view(false, self.filter.parse(address).err())),
+            "transfers" => Some(self.filter.view(true, self.filter.parse(address).err())),
+            _ => None,
+        }
+    }
+}
+
+impl WebState {
+    /// The page of a list as a file for spreadsheets.
+    async fn export(&self, address: Address, params: &Params) -> Result<Response, PageError> {
+        let filter = match params.filter.parse(address) {
+            Ok(filter) => filter,
+            Err(error) => return self.not_found("No such list", error).await,
+        };
+        let (request, name) = (params.paging.request(), params.tab.as_deref().unwrap_or_default());
+        let file = |kind: &str| format!("{kind}-{address:#x}");
+        Ok(match name {
+            "transfers" => {
+                csv(&file("transfers"), &self.chain.list_transfers(&filter.transfers(), request).await?.items)
+            }
+            "internal" => {
+                let found = self.chain.list_internal_transactions(&filter.internal(), request).await?;
+                csv(&file("internal-transactions"), &found.page.items)
+            }
+            "" | "transactions" => {
+                let found = self.chain.list_transactions(&filter.transactions(), request).await?;
+                csv(&file("transactions"), &found.items)
+            }
+            _ => return self.not_found("No such file", "This list has no file for spreadsheets.").await,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Rows of tables that several pages share.
 
+use askama::{Template, filters::HtmlSafe};
 use domain::{B256, Block, InternalReach, InternalTransaction, Trade, Transaction, Transfer, U256};
 
 use super::{
@@ -35,12 +36,35 @@ impl BlockRow {
     }
 }
 
+/// On the page of an address: whether an entry comes in or goes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Template)]
+#[template(source = r#"<span class="direction {{ self.name() }}">{{ self.name() }}</span> "#, ext = "html")]
+pub(crate) enum Direction {
+    In,
+    Out,
+    /// From the address to itself.
+    ToSelf,
+}
+
+impl HtmlSafe for Direction {}
+
+impl Direction {
+    fn name(self) -> &'static str {
+        match self {
+            Self::In => "in",
+            Self::Out => "out",
+            Self::ToSelf => "self",
+        }
+    }
+}
+
 pub(crate) struct TransactionRow {
     pub(crate) key: B256,
     pub(crate) hash: TransactionLink,
     pub(crate) block: BlockLink,
     pub(crate) time: Moment,
     pub(crate) method: String,
+    pub(crate) direction: Option<Direction>,
     pub(crate) from: AddressLink,
     pub(crate) to: Option<AddressLink>,
     pub(crate) created: Option<AddressLink>,
@@ -57,6 +81,7 @@ impl TransactionRow {
             block: BlockLink::new(tx.block_number),
             time: Moment::of(tx.timestamp),
             method: methods.name(tx),
+            direction: names.direction(tx.from, tx.to.or(tx.created)),
             from: names.address(tx.from),
             to: tx.to.map(|to| names.address(to)),
             created: tx.created.map(|created| names.address(created)),
@@ -77,6 +102,7 @@ pub(crate) struct TransferRow {
     pub(crate) hash: TransactionLink,
     pub(crate) block: BlockLink,
     pub(crate) time: Moment,
+    pub(crate) direction: Option<Direction>,
     pub(crate) from: AddressLink,
     pub(crate) to: AddressLink,
     /// None for an NFT.
@@ -95,6 +121,7 @@ impl TransferRow {
             hash: TransactionLink::new(transfer.tx_hash),
             block: BlockLink::new(transfer.block_number),
             time: Moment::of(transfer.timestamp),
+            direction: names.direction(event.from, Some(event.to)),
             from: names.address(event.from),
             to: names.address(event.to),
             amount: (!is_nft).then(|| Amount::of(event.value, transfer.token_decimals, "")),
@@ -112,6 +139,7 @@ pub(crate) struct InternalRow {
     pub(crate) block: BlockLink,
     pub(crate) time: Moment,
     pub(crate) kind: &'static str,
+    pub(crate) direction: Option<Direction>,
     pub(crate) from: AddressLink,
     /// None for a failed creation.
     pub(crate) to: Option<AddressLink>,
@@ -129,6 +157,7 @@ impl InternalRow {
             block: BlockLink::new(found.block_number),
             time: Moment::of(found.timestamp),
             kind: event.kind.name(),
+            direction: names.direction(event.from, event.to),
             from: names.address(event.from),
             to: event.to.map(|to| names.address(to)),
             value: names.coin(event.value),
