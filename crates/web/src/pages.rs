@@ -39,6 +39,8 @@ use crate::{
     state::WebState,
 };
 
+pub(crate) use search::verified::VerifiedNames;
+
 type App = Arc<WebState>;
 
 /// The patterns of all pages, assets and redirects, for metrics.
