@@ -91,7 +91,7 @@ async fn a_contract_is_verified_and_called_in_a_real_browser() {
     let fixture = VerifierFixture::with_request_limit(10).await;
     let passed =
         run_client("verify.mjs", &[fixture.explorer.client().url("").as_str(), fixture.anvil.url(), PRIVATE_KEY]).await;
-    assert!(passed.as_array().is_some_and(|scenarios| scenarios.len() >= 12), "{passed}");
+    assert!(passed.as_array().is_some_and(|scenarios| scenarios.len() >= 13), "{passed}");
 }
 
 #[tokio::test]
