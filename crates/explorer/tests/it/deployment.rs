@@ -155,7 +155,17 @@ fn the_files_of_the_deployment_use_existing_options() {
             }
         }
     }
-    assert!(options > 40, "{options}");
+    for entry in std::fs::read_dir(Path::new(DEPLOY).join("../docs/deployment")).unwrap() {
+        let page = entry.unwrap().path();
+        let text = std::fs::read_to_string(&page).unwrap();
+        let commands = text.lines().filter(|line| line.contains("explorer run ")).flat_map(words);
+        let options_of_commands = commands.filter(|word| word.starts_with("--"));
+        for word in options_of_commands.chain(words(&text).filter(|word| word.starts_with("EXPLORER_"))) {
+            assert!(known.contains(word), "{}: {word} is no option of `explorer run`", page.display());
+            options += 1;
+        }
+    }
+    assert!(options > 60, "{options}");
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
