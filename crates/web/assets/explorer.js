@@ -2,6 +2,9 @@
 
 document.documentElement.classList.add("scripted");
 
+// The path below which the explorer is served.
+const BASE = document.documentElement.dataset.base;
+
 // Copying. Browsers offer the clipboard only to secure pages; on plain http the text is copied from a hidden field.
 function copyFromField(text) {
   const field = document.createElement("textarea");
@@ -145,7 +148,7 @@ function showList(matches) {
     option.id = `suggestion-${index}`;
     option.setAttribute("role", "option");
     option.setAttribute("aria-selected", "false");
-    option.dataset.href = match.href;
+    option.dataset.href = BASE + match.href;
     for (const [element, text] of [["span", match.kind], ["bdi", match.title], ["span", match.detail]]) {
       const part = document.createElement(element);
       if (element === "span") part.className = "muted";
@@ -154,7 +157,7 @@ function showList(matches) {
     }
     option.addEventListener("mousedown", (event) => {
       event.preventDefault();
-      location.href = match.href;
+      location.href = option.dataset.href;
     });
     list.append(option);
   });
@@ -177,7 +180,7 @@ if (box) {
     timer = setTimeout(async () => {
       request = new AbortController();
       try {
-        const response = await fetch(`/search/suggest?q=${encodeURIComponent(query)}`, { signal: request.signal });
+        const response = await fetch(`${BASE}/search/suggest?q=${encodeURIComponent(query)}`, { signal: request.signal });
         if (response.ok) showList(await response.json());
       } catch (error) {
         if (error.name !== "AbortError") closeList();
@@ -209,7 +212,7 @@ const job = document.querySelector("[data-job]");
 if (job) {
   let before;
   setInterval(async () => {
-    const { status, waitsFor } = await (await fetch(`/api/v1/verify/jobs/${job.dataset.job}`)).json();
+    const { status, waitsFor } = await (await fetch(`${BASE}/api/v1/verify/jobs/${job.dataset.job}`)).json();
     const now = `${status} ${waitsFor}`;
     if (before !== undefined && before !== now || status !== "pending") location.reload();
     before = now;
@@ -407,7 +410,7 @@ if (document.body.dataset.stream !== undefined && "EventSource" in window) {
       run();
     }, 1000);
   };
-  const stream = new EventSource("/api/v1/stream");
+  const stream = new EventSource(`${BASE}/api/v1/stream`);
   stream.addEventListener("block", () => {
     due = true;
     run();

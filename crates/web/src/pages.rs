@@ -159,13 +159,13 @@ struct NotFound {
 
 impl WebState {
     /// A 404 page with advice.
-    fn not_found(&self, what: &str, advice: impl Into<String>) -> Result<Response, PageError> {
-        let frame = self.frame(what, Section::None);
+    async fn not_found(&self, what: &str, advice: impl Into<String>) -> Result<Response, PageError> {
+        let frame = self.frame(what, Section::None).await;
         let body = page(&NotFound { frame, what: what.to_owned(), advice: advice.into() })?;
         Ok((StatusCode::NOT_FOUND, body).into_response())
     }
 }
 
 pub(crate) async fn show_not_found(State(app): State<App>) -> Result<Response, PageError> {
-    app.not_found("No such page", "There is no page at this URL.")
+    app.not_found("No such page", "There is no page at this URL.").await
 }

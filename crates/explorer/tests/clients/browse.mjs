@@ -222,11 +222,11 @@ const scenarios = {
       assert.notEqual(light, dark);
       await page.goto(`${base}/blocks`);
       assert.equal(await background(), dark);
-      const accent = () => page.evaluate(() => getComputedStyle(document.querySelector("a[href='/']") ?? document.body).color);
+      const accent = () => page.evaluate(() => getComputedStyle(document.querySelector("a[href='./']") ?? document.body).color);
       await page.goto(`${base}/docs`);
       assert.equal(await page.evaluate(() => document.documentElement.dataset.scheme), "dark");
       assert.equal(await accent(), "rgb(95, 208, 195)");
-      await Promise.all([page.waitForURL(`${base}/`), page.click("a[href='/']")]);
+      await Promise.all([page.waitForURL(`${base}/`), page.click("a[href='./']")]);
     }),
 
   "the color scheme of the system is used": async () => {

@@ -30,10 +30,12 @@ pub(super) async fn call(
     fields: FormFields,
 ) -> Result<Response, PageError> {
     let Ok(address) = address.parse::<Address>() else {
-        return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.");
+        return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.").await;
     };
     let answer = app.call_contract(address, &fields).await?;
-    answer.respond(&app, audience, "Result of the call", format!("/address/{}?tab=contract", address.to_checksum(None)))
+    answer
+        .respond(&app, audience, "Result of the call", format!("/address/{}?tab=contract", address.to_checksum(None)))
+        .await
 }
 
 impl WebState {

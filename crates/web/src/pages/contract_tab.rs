@@ -10,6 +10,7 @@ use domain::{Address, Artifacts, B256, VerifiedContract};
 use super::contracts::{compiler_name, match_name};
 use crate::{
     error::PageError,
+    page_names::PageNames,
     state::WebState,
     view::{AddressLink, FieldRow, Moment, sanitize_name, source_lines},
 };
@@ -99,7 +100,12 @@ pub(super) struct Input {
 
 impl WebState {
     /// `server` is the address of this server.
-    pub(super) async fn contract(&self, address: Address, server: &str) -> Result<ContractView, PageError> {
+    pub(super) async fn contract(
+        &self,
+        address: Address,
+        server: &str,
+        names: &PageNames,
+    ) -> Result<ContractView, PageError> {
         let code_hash = self.chain.find_code_hash(address).await?;
         let code = match code_hash {
             Some(hash) => self.chain.find_code(hash).await?.unwrap_or_default(),
@@ -133,11 +139,11 @@ impl WebState {
             facets: diamond
                 .iter()
                 .flat_map(|diamond| &diamond.facets)
-                .map(|facet| FacetView::new(facet, self))
+                .map(|facet| FacetView::new(facet, names))
                 .collect(),
             more_facets: diamond.map_or(0, |diamond| diamond.left_out),
-            proxy: target.map(|target| ProxyView { target: self.names.address(target), known: target_known.is_some() }),
-            verified: known.map(|known| VerifiedView::new(known, self)),
+            proxy: target.map(|target| ProxyView { target: names.address(target), known: target_known.is_some() }),
+            verified: known.map(|known| VerifiedView::new(known, names)),
         })
     }
 
@@ -148,14 +154,14 @@ impl WebState {
 }
 
 impl FacetView {
-    fn new(facet: &Facet, app: &WebState) -> Self {
+    fn new(facet: &Facet, names: &PageNames) -> Self {
         let known = facet.verified.as_ref();
         let named: Vec<&Function> = known.into_iter().flat_map(|known| &known.interface.functions).collect();
         let is_named = |selector: &[u8; 4]| named.iter().any(|function| function.selector().0 == *selector);
         let unnamed: Vec<&[u8; 4]> = facet.selectors.iter().filter(|selector| !is_named(selector)).collect();
         let shown = unnamed.iter().take(SHOWN_SELECTORS).map(hex::encode_prefixed);
         Self {
-            address: app.names.address(facet.address),
+            address: names.address(facet.address),
             name: known.map(|known| sanitize_name(&known.name)).unwrap_or_default(),
             functions: named.iter().map(|function| function.signature()).chain(shown).collect(),
             more_functions: unnamed.len().saturating_sub(SHOWN_SELECTORS),
@@ -164,7 +170,7 @@ impl FacetView {
 }
 
 impl VerifiedView {
-    fn new(contract: VerifiedContract, app: &WebState) -> Self {
+    fn new(contract: VerifiedContract, names: &PageNames) -> Self {
         let arguments = contract.constructor_arguments().cloned();
         let constructor_unproven = contract.creation_match().is_none();
         let VerifiedContract { address, twin_of, code, .. } = contract;
@@ -172,14 +178,14 @@ impl VerifiedView {
         let decoder = Decoder::new(Interface::read(&code.abi));
         let constructed_with = arguments.as_ref().and_then(|arguments| decoder.creation(arguments)).unwrap_or_default();
         Self {
-            constructed_with: constructed_with.iter().map(|field| FieldRow::new(field, &app.names)).collect(),
+            constructed_with: constructed_with.iter().map(|field| FieldRow::new(field, names)).collect(),
             name: sanitize_name(&code.name),
             compiler: compiler_name(&code.compiler),
             kind: match_name(code.runtime_match),
             constructor_unproven,
             license: code.license.as_deref().map(sanitize_name).unwrap_or_default(),
             time: Moment::of(code.verified_at / 1000),
-            twin_of: twin_of.map(|twin| app.names.address(twin)),
+            twin_of: twin_of.map(|twin| names.address(twin)),
             constructor_arguments: arguments.map(hex::encode_prefixed),
             settings: pretty(&code.settings),
             abi: pretty(&code.abi),

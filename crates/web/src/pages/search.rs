@@ -60,7 +60,7 @@ pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -
         return Ok(Redirect::to(&only.href).into_response());
     }
     matches.truncate(MAX_MATCHES);
-    let mut frame = app.frame("Search", Section::None);
+    let mut frame = app.frame("Search", Section::None).await;
     // A link may contain any query, including characters that change the direction of text.
     let query = sanitize_text(&query, MAX_QUERY_CHARACTERS);
     frame.search.clone_from(&query);

@@ -48,6 +48,8 @@ async fn calls_and_logs_are_decoded_for_a_contract_its_twin_and_its_proxy() {
     assert!(!unknown.contains("note(address,uint256[])") && unknown.contains(&note), "only the raw input is known");
 
     assert_eq!(fixture.verify(&ledger, "0.8.20+commit.a1b79de6", SOURCE).await["contractName"], "Ledger");
+    let list = fixture.page("/transactions").await;
+    assert!(list.contains("<bdi>Ledger</bdi>") && list.contains("aria-label=\"Verified contract\""), "{list}");
     let who = WHO.parse::<Address>().unwrap().to_checksum(None);
     for (contract, call) in [&ledger, &twin, &proxy].into_iter().zip(&calls) {
         let page = fixture.page(&format!("/tx/{call}")).await;

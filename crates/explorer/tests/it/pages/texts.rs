@@ -77,7 +77,7 @@ async fn null_and_burn_addresses_have_names_and_robots_have_rules() {
 async fn the_reference_links_back_and_has_the_colours_of_the_pages() {
     let fixture = Fixture::shared().await;
     let client = fixture.explorer.client();
-    assert!(client.get("/docs").await.text.contains("href=\"/\""));
+    assert!(client.get("/docs").await.text.contains("href=\"./\""));
     let pages = client.get("/").await.text;
     let style = pages.split('"').find(|part| part.starts_with("/assets/style")).unwrap();
     let (style, docs) = (client.get(style).await.text, client.get("/docs/docs.css").await.text);
