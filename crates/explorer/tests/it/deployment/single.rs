@@ -170,7 +170,7 @@ async fn nginx_serves_two_chains_below_paths() {
 
 /// Caddy with this file, in which a port replaces the host name, for which it would get a certificate. Without its interface
 /// for changes.
-async fn caddy(config: String, replacements: &[(&str, &str)]) -> (Proxy, impl Fn(&str) -> Client) {
+async fn caddy(config: String, replacements: &[(&str, &str)]) -> (Proxy, impl Fn(&str) -> Client + use<>) {
     let port = free_port();
     let config = replace_all(config, &[("explorer.example {", &format!("http://127.0.0.1:{port} {{"))]);
     let config = replacements.iter().fold(config, |config, (written, here)| config.replace(written, here));
