@@ -96,14 +96,33 @@ function ago(seconds) {
   const days = Math.floor(seconds / 86400);
   return days === 1 ? "1 day ago" : `${days} days ago`;
 }
-setInterval(() => {
-  if (document.hidden) return;
+// Ages or exact times, as chosen with the button in the footer.
+const times = document.querySelector("[data-times]");
+let exact = false;
+try {
+  exact = localStorage.getItem("times") === "exact";
+} catch {
+  // Storage is blocked.
+}
+function showTimes() {
   for (const time of document.querySelectorAll("time[datetime]")) {
     const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(time.dateTime)) / 1000));
-    const text = ago(seconds);
+    const text = exact ? time.dateTime.replace("T", " ").replace("Z", "") : ago(seconds);
     if (time.textContent !== text) time.textContent = text;
   }
-}, 1000);
+  if (times) times.textContent = exact ? "Show ages" : "Show exact times (UTC)";
+}
+times?.addEventListener("click", () => {
+  exact = !exact;
+  try {
+    localStorage.setItem("times", exact ? "exact" : "age");
+  } catch {
+    // Storage is blocked: the choice lasts until the page is closed.
+  }
+  showTimes();
+});
+showTimes();
+setInterval(() => document.hidden || showTimes(), 1000);
 
 // Search: `/` focuses the box, which shows suggestions.
 const box = document.querySelector("#q");

@@ -133,20 +133,6 @@ function time(text) {
   return text ? element("time", { datetime: text, title: text }, text.replace("T", " ").slice(0, 19)) : "never";
 }
 
-// The wallet
-
-async function connect() {
-  if (!window.ethereum) throw new Error("No wallet found in this browser. Install one, or sign as shown below.");
-  const [account] = await window.ethereum.request({ method: "eth_requestAccounts" });
-  if (!account) throw new Error("The wallet returned no account.");
-  return account.toLowerCase();
-}
-
-async function sign(account, message) {
-  const bytes = "0x" + [...new TextEncoder().encode(message)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return window.ethereum.request({ method: "personal_sign", params: [bytes, account] });
-}
-
 // Keys
 
 function keys() {
@@ -379,3 +365,4 @@ keys();
 webhooks();
 verification();
 calls();
+writes();

@@ -39,10 +39,12 @@ use crate::{
     state::WebState,
 };
 
+pub(crate) use search::verified::VerifiedNames;
+
 type App = Arc<WebState>;
 
 /// The patterns of all pages, assets and redirects, for metrics.
-pub const ROUTES: [&str; 32] = [
+pub const ROUTES: [&str; 33] = [
     "/",
     "/blocks",
     "/block/{id}",
@@ -58,6 +60,7 @@ pub const ROUTES: [&str; 32] = [
     "/trades",
     "/contracts",
     "/address/{address}/call",
+    "/address/{address}/encode",
     "/verify",
     "/verify/compilers",
     "/keys",
@@ -94,6 +97,7 @@ pub(crate) fn router() -> Router<App> {
         .route("/trades", get(trades::show))
         .route("/contracts", get(contracts::show))
         .route("/address/{address}/call", post(calls::call).layer(DefaultBodyLimit::max(calls::MAX_BYTES)))
+        .route("/address/{address}/encode", post(calls::encode).layer(DefaultBodyLimit::max(calls::MAX_BYTES)))
         .route("/verify", get(verify::show_form).post(verify::submit).layer(DefaultBodyLimit::max(verify::MAX_BYTES)))
         .route("/verify/compilers", get(verify::list_compilers))
         .route("/keys", get(developers::show_keys))

@@ -17,6 +17,7 @@ use crate::{
     interfaces::Interfaces,
     names::Names,
     page_names::{self, CachedName},
+    pages::VerifiedNames,
 };
 
 /// The dependencies of the pages.
@@ -56,6 +57,7 @@ pub(crate) struct WebState {
     pub(crate) names: Names,
     pub(crate) base_path: BasePath,
     pub(crate) known_names: Cache<Address, CachedName>,
+    pub(crate) verified_names: VerifiedNames,
     pub(crate) budget: Arc<PageBudget>,
     node: NodeClient,
     chain_id: OnceCell<u64>,
@@ -83,6 +85,7 @@ impl WebState {
             sync: parts.sync,
             names: parts.names,
             known_names: page_names::cache(),
+            verified_names: VerifiedNames::default(),
             base_path: parts.base_path,
         }
     }

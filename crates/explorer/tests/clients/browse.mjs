@@ -229,6 +229,18 @@ const scenarios = {
       await Promise.all([page.waitForURL(`${base}/`), page.click("a[href='./']")]);
     }),
 
+  "exact times are shown on request, and stay": () =>
+    open("/blocks", {}, async (page) => {
+      const time = () => page.locator("td time").first().textContent();
+      assert.match(await time(), / ago$/);
+      await page.click("[data-times]");
+      assert.match(await time(), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+      await page.goto(`${base}/transactions`);
+      assert.match(await time(), /^\d{4}-/);
+      await page.click("[data-times]");
+      assert.match(await time(), / ago$/);
+    }),
+
   "the color scheme of the system is used": async () => {
     const backgrounds = [];
     for (const colorScheme of ["light", "dark"]) {

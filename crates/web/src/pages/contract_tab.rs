@@ -30,7 +30,12 @@ pub(super) struct ContractView {
     pub(super) facets: Vec<FacetView>,
     /// Facets that are not shown.
     pub(super) more_facets: usize,
+    /// Read-only functions.
     pub(super) functions: Vec<FunctionForm>,
+    /// Functions that need a transaction.
+    pub(super) writes: Vec<FunctionForm>,
+    /// Empty while the node does not respond.
+    pub(super) chain_id: String,
     /// Lines for a terminal, with the address of this server.
     pub(super) commands: Vec<CommandLine>,
 }
@@ -84,12 +89,14 @@ pub(super) struct FacetView {
     pub(super) more_functions: usize,
 }
 
-/// A form for a read-only function.
+/// A form for a function.
 pub(super) struct FunctionForm {
     pub(super) name: String,
     pub(super) signature: String,
     pub(super) inputs: Vec<Input>,
     pub(super) outputs: String,
+    /// Whether it takes coins.
+    pub(super) is_payable: bool,
 }
 
 pub(super) struct Input {
@@ -123,10 +130,11 @@ impl WebState {
         let callable = target_known.as_ref().or(known.as_ref());
         let mut functions = diamond.and_then(|diamond| diamond.interface()).unwrap_or_default().functions;
         functions.extend(callable.map(|known| Interface::read(&known.code.abi).functions).unwrap_or_default());
-        let chain_id = self.chain_id().await.map_or_else(|| "CHAIN_ID".to_owned(), |id| id.to_string());
+        let chain_id = self.chain_id().await.map(|id| id.to_string());
+        let shown_chain_id = chain_id.as_deref().unwrap_or("CHAIN_ID");
         let commands = match &known {
-            Some(_) => reading_commands(server, &chain_id, address),
-            None => verifying_commands(server, &chain_id, address),
+            Some(_) => reading_commands(server, shown_chain_id, address),
+            None => verifying_commands(server, shown_chain_id, address),
         };
         let shown = code.get(..SHOWN_CODE).unwrap_or(&code);
         Ok(ContractView {
@@ -134,7 +142,9 @@ impl WebState {
             code_bytes: code.len(),
             code: hex::encode_prefixed(shown),
             is_cut: shown.len() < code.len(),
-            functions: forms(&functions),
+            functions: forms(&functions, Use::Read),
+            writes: forms(&functions, Use::Write),
+            chain_id: chain_id.clone().unwrap_or_default(),
             commands,
             facets: diamond
                 .iter()
@@ -255,13 +265,26 @@ fn pretty(json: &str) -> String {
     value.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| json.to_owned())
 }
 
-/// A form per read-only function; only the first of several with the same selector.
-fn forms(functions: &[Function]) -> Vec<FunctionForm> {
+/// What a function is called for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Read,
+    Write,
+}
+
+impl Use {
+    fn of(function: &Function) -> Self {
+        match function.state_mutability {
+            StateMutability::View | StateMutability::Pure => Self::Read,
+            StateMutability::NonPayable | StateMutability::Payable => Self::Write,
+        }
+    }
+}
+
+/// A form per function of a use; only the first of several with the same selector.
+fn forms(functions: &[Function], wanted: Use) -> Vec<FunctionForm> {
     let mut seen = HashSet::new();
-    let mut is_new_read_only = |function: &&Function| {
-        matches!(function.state_mutability, StateMutability::View | StateMutability::Pure)
-            && seen.insert(function.selector())
-    };
+    let mut is_new = |function: &&Function| Use::of(function) == wanted && seen.insert(function.selector());
     let form = |(number, function): (usize, &Function)| FunctionForm {
         name: sanitize_name(&function.name),
         signature: function.signature(),
@@ -272,7 +295,7 @@ fn forms(functions: &[Function]) -> Vec<FunctionForm> {
             .map(|(index, input)| {
                 let kind = input.selector_type().into_owned();
                 let label = sanitize_name(&format!("{kind} {}", input.name));
-                Input { id: format!("argument-{number}-{index}"), label, kind }
+                Input { id: format!("{wanted:?}-{number}-{index}").to_lowercase(), label, kind }
             })
             .collect(),
         outputs: function
@@ -281,6 +304,7 @@ fn forms(functions: &[Function]) -> Vec<FunctionForm> {
             .map(|output| output.selector_type().into_owned())
             .collect::<Vec<_>>()
             .join(", "),
+        is_payable: function.state_mutability == StateMutability::Payable,
     };
-    functions.iter().filter(&mut is_new_read_only).enumerate().map(form).collect()
+    functions.iter().filter(&mut is_new).enumerate().map(form).collect()
 }
