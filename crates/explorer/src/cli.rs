@@ -48,7 +48,7 @@ pub(crate) enum Command {
     Database(DatabaseOptions),
     /// Copy keys, webhooks, verified contracts and queued messages to another data folder or database
     Copy(CopyOptions),
-    /// Copy a data folder that no explorer has open, as a backup
+    /// Back up a data folder, also while an explorer uses it
     Snapshot(SnapshotOptions),
     /// Copy a snapshot to an empty data folder
     Restore(RestoreOptions),
@@ -217,13 +217,8 @@ pub(crate) struct RecordsOptions {
     #[command(subcommand)]
     pub(crate) command: RecordsCommand,
 
-    /// The data folder [default: explorer in your data folder]
-    #[arg(long, env = "EXPLORER_DATA", value_name = "DIR", global = true)]
-    pub(crate) data: Option<PathBuf>,
-
-    /// The database, as for `run`
-    #[arg(long, env = "EXPLORER_DATABASE", value_name = "URL", hide_env_values = true, global = true)]
-    pub(crate) database: Option<DatabaseUrl>,
+    #[command(flatten)]
+    pub(crate) target: TargetOptions,
 }
 
 #[derive(Debug, Subcommand)]
@@ -246,9 +241,8 @@ pub(crate) struct SnapshotOptions {
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
 
-    /// The data folder [default: explorer in your data folder]
-    #[arg(long, env = "EXPLORER_DATA", value_name = "DIR")]
-    pub(crate) data: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) from: TargetOptions,
 }
 
 #[derive(Debug, Args)]

@@ -167,18 +167,19 @@ pub(crate) fn repair(data: &Path) -> anyhow::Result<Option<Repair>> {
     })
 }
 
-/// Copies a data folder to a new one. Returns the number of the last commit.
-pub(crate) fn snapshot(data: &Path, target: &Path) -> anyhow::Result<u64> {
+/// Opens an existing data folder, from which a snapshot is taken.
+pub(crate) fn open_to_snapshot(data: &Path) -> anyhow::Result<Arc<dyn Store>> {
     require(data)?;
     let options = StoreOptions { older_index: OlderIndex::Leave, ..StoreOptions::default() };
     let store = EmbeddedStore::open(data, options).map_err(|error| match error {
         StoreError::InUse => anyhow!(error).context(format!(
-            "an explorer has {} open: stop it for the snapshot, which takes seconds if TARGET is on the same file system",
+            "an explorer has {} open and does not listen on its admin socket: give the socket with --admin-socket, or stop it \
+             for the snapshot",
             data.display()
         )),
         other => explain_open(other, data),
     })?;
-    store.snapshot(target).with_context(|| format!("cannot write a snapshot to {}", target.display()))
+    Ok(Arc::new(store))
 }
 
 /// Copies a snapshot to an empty data folder.

@@ -277,6 +277,11 @@ impl Store for EmbeddedStore {
         .await
     }
 
+    async fn snapshot(&self, target: &Path) -> Result<Option<u64>, StoreError> {
+        let (engine, data, target) = (self.engine.clone(), self.data.clone(), target.to_owned());
+        run_blocking(move || snapshot::take(&engine, &data, &target).map(Some)).await
+    }
+
     fn read_times(&self) -> &Histogram {
         &self.read_times
     }

@@ -1,4 +1,5 @@
 use std::{
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -310,6 +311,11 @@ impl Store for PostgresStore {
 
     /// Rows of lists are merged in small steps by the process that writes.
     async fn compact(&self) -> Result<Option<u64>, StoreError> {
+        Ok(None)
+    }
+
+    /// The server backs it up.
+    async fn snapshot(&self, _target: &Path) -> Result<Option<u64>, StoreError> {
         Ok(None)
     }
 
