@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::socket::AdminSocket;
 pub(crate) use self::{
-    backups::{Backups, RECORDS, SNAPSHOT},
+    backups::{ARCHIVE, Backups, RECORDS, SNAPSHOT},
     client::AdminClient,
     commands::{COMPACT, KEYS, LOG, LogChange, Operated, RELOAD, WEBHOOKS},
     metrics::{Served, Sources},

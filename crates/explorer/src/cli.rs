@@ -237,9 +237,14 @@ pub(crate) enum RecordsCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct SnapshotOptions {
-    /// The folder to create; on the file system of the data folder, it shares most files with it
+    /// The folder to create; on the file system of the data folder, it shares most files with it. A name that ends with `.tar`:
+    /// one file with checksums; `-`: the same on standard output
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
+
+    /// Only the index, without a trace of keys, webhooks and verified contracts: a snapshot that can be published
+    #[arg(long)]
+    pub(crate) index_only: bool,
 
     #[command(flatten)]
     pub(crate) from: TargetOptions,
@@ -247,7 +252,7 @@ pub(crate) struct SnapshotOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct RestoreOptions {
-    /// The folder that `explorer snapshot` created
+    /// The folder or file that `explorer snapshot` created; `-`: a file on standard input
     #[arg(value_name = "SNAPSHOT")]
     pub(crate) snapshot: PathBuf,
 

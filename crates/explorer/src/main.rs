@@ -92,7 +92,7 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Database(options) => database::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Copy(options) => copy::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Snapshot(options) => snapshot::take(options).await.map(|()| ExitCode::SUCCESS),
-            Command::Restore(options) => snapshot::restore(options).map(|()| ExitCode::SUCCESS),
+            Command::Restore(options) => snapshot::restore(options).await.map(|()| ExitCode::SUCCESS),
             Command::Records(options) => records::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Repair(options) => repair::run(options).await.map(|()| ExitCode::SUCCESS),
         }

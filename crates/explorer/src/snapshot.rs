@@ -1,16 +1,30 @@
-//! `explorer snapshot` and `explorer restore`: copies of a data folder, of a running service or of a stopped one.
+//! `explorer snapshot` and `explorer restore`: copies of a data folder, of a running service or of a stopped one, as a folder or as
+//! one file.
+
+mod archive;
+mod extract;
+mod folder;
+mod manifest;
+mod output;
 
 use std::{
     ffi::OsString,
-    fs, io,
+    fs::File,
+    io::{self, BufReader, Read},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
-use store::Store;
-use webhooks::EncryptionKey;
+use store::SnapshotContent;
 
+use self::output::Output;
+pub(crate) use self::{
+    archive::{Archive, ArchiveCommand},
+    extract::{Extracted, extract},
+    folder::{SnapshotCommand, execute},
+    manifest::hex,
+};
 use crate::{
     admin,
     cli::{RestoreOptions, SnapshotOptions},
@@ -21,56 +35,90 @@ use crate::{
 /// A database is no folder.
 const OF_A_DATABASE: &str = "a database is backed up by its server: use pg_basebackup or pg_dump, and keep the key of webhook \
     secrets";
+/// Standard output or input.
+const STANDARD: &str = "-";
 
-/// A new snapshot, as a running service is asked for it.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct SnapshotCommand {
-    /// Absolute, since the service has another working directory.
-    pub(crate) target: PathBuf,
+/// What a snapshot contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Content {
+    Everything,
+    /// Without a trace of users: to be published.
+    Index,
+}
+
+impl Content {
+    fn secrecy(self, has_key: bool) -> &'static str {
+        match self {
+            Self::Index => {
+                "It contains nothing but the index: keys, webhooks and verified contracts are not part of it."
+            }
+            Self::Everything if has_key => {
+                "It contains keys, webhooks and the key of their secrets: keep it as private as the data folder."
+            }
+            Self::Everything => "The key of webhook secrets is not in the data folder: keep a copy of it, too.",
+        }
+    }
+}
+
+impl From<Content> for SnapshotContent {
+    fn from(content: Content) -> Self {
+        match content {
+            Content::Everything => Self::Everything,
+            Content::Index => Self::Index,
+        }
+    }
 }
 
 pub(crate) async fn take(options: SnapshotOptions) -> anyhow::Result<()> {
+    let content = if options.index_only { Content::Index } else { Content::Everything };
+    let from = config::target(options.from).await?;
+    if options.target.as_os_str() == STANDARD || is_archive(&options.target) {
+        return take_archive(from, &options.target, content).await;
+    }
     let target = std::path::absolute(&options.target).context("invalid TARGET")?;
-    let text = match config::target(options.from).await? {
-        Target::Running(client) => client.post(admin::SNAPSHOT, &SnapshotCommand { target }).await?,
+    let command = SnapshotCommand { target, content };
+    let text = match from {
+        Target::Running(client) => client.post(admin::SNAPSHOT, &command).await?,
         Target::Stored(Location::Database { .. }) => bail!(OF_A_DATABASE),
         Target::Stored(Location::Folder(data)) => {
-            let store = stores::open_to_snapshot(&data)?;
-            execute(store.as_ref(), &data, SnapshotCommand { target }).await?
+            execute(stores::open_to_snapshot(&data)?.as_ref(), &data, command).await?
         }
     };
     logging::print(&text);
     Ok(())
 }
 
-/// Copies the open data folder to a new one. Until it is complete, the copy has another name. Returns the text to print.
-pub(crate) async fn execute(store: &dyn Store, data: &Path, command: SnapshotCommand) -> anyhow::Result<String> {
-    let SnapshotCommand { target } = command;
-    require_new(&target)?;
-    let unfinished = unfinished(&target)?;
-    let cannot_write = || format!("cannot write a snapshot to {}", target.display());
-    remove(&unfinished).with_context(cannot_write)?;
-    let taken = async {
-        let Some(commit) = store.snapshot(&unfinished).await.with_context(cannot_write)? else { bail!(OF_A_DATABASE) };
-        let has_key = copy_key(data, &unfinished)?;
-        place(&unfinished, &target).with_context(cannot_write)?;
-        Ok((commit, has_key))
-    };
-    let (commit, has_key) = taken.await.inspect_err(|_| {
-        // A part of a snapshot is of no use.
-        let _ = remove(&unfinished);
-    })?;
-    let secrecy = if has_key {
-        "It contains keys, webhooks and the key of their secrets: keep it as private as the data folder."
+async fn take_archive(from: Target, target: &Path, content: Content) -> anyhow::Result<()> {
+    let mut to = Output::create(target)?;
+    match from {
+        Target::Running(client) => {
+            let command = ArchiveCommand { content };
+            client.post_to(admin::ARCHIVE, &command, |bytes, total| to.write_part(bytes, total)).await?;
+        }
+        Target::Stored(Location::Database { .. }) => bail!(OF_A_DATABASE),
+        Target::Stored(Location::Folder(data)) => {
+            let store = stores::open_to_snapshot(&data)?;
+            let archive = Archive::prepare(store.as_ref(), &data, content).await?;
+            to.expect(archive.bytes());
+            to = tokio::task::spawn_blocking(move || archive.write_to(&mut to).map(|()| to)).await??;
+        }
+    }
+    let text = to.finish()?;
+    // Whether the key is in it is listed in the file.
+    let text = format!("{text}{}\n", content.secrecy(true));
+    if target.as_os_str() == STANDARD {
+        logging::print_note(&text)
     } else {
-        "The key of webhook secrets is not in the data folder: keep a copy of it, too."
-    };
-    Ok(format!("Snapshot of {} at commit {commit}: {}\n{secrecy}\n", data.display(), target.display()))
+        logging::print(&text)
+    }
+    Ok(())
 }
 
-pub(crate) fn restore(options: RestoreOptions) -> anyhow::Result<()> {
+pub(crate) async fn restore(options: RestoreOptions) -> anyhow::Result<()> {
     let (data, snapshot) = (config::data_folder(options.data)?, options.snapshot);
-    stores::restore(&snapshot, &data)?;
+    let (from, to) = (snapshot.clone(), data.clone());
+    tokio::task::spawn_blocking(move || restore_from(&from, &to)).await??;
     logging::print(&format!(
         "Restored {} to {}.\nMessages of webhooks that were sent after the snapshot are sent again, with the same ids.\n\
          Next: explorer run --rpc <your node> --data {}\n",
@@ -81,51 +129,34 @@ pub(crate) fn restore(options: RestoreOptions) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn require_new(target: &Path) -> anyhow::Result<()> {
-    let is_new = match fs::read_dir(target) {
-        Ok(mut entries) => entries.next().is_none(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => true,
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", target.display())),
+fn restore_from(snapshot: &Path, data: &Path) -> anyhow::Result<()> {
+    let mut from: Box<dyn Read> = if snapshot.as_os_str() == STANDARD {
+        Box::new(io::stdin())
+    } else if snapshot.is_dir() {
+        return stores::restore(snapshot, data);
+    } else {
+        Box::new(BufReader::new(open(snapshot)?))
     };
-    if !is_new {
-        bail!("{} is not empty: give a new folder", target.display());
-    }
-    Ok(())
+    let restoration = stores::begin_restoration(data)?;
+    let refused = || format!("{} was not restored", snapshot.display());
+    extract(&mut from, restoration.folder()).with_context(refused)?;
+    let files = restoration.folder().to_owned();
+    stores::finish_restoration(restoration, &files).with_context(refused)
+}
+
+pub(crate) fn open(file: &Path) -> anyhow::Result<File> {
+    File::open(file).with_context(|| format!("cannot open {}", file.display()))
+}
+
+fn is_archive(target: &Path) -> bool {
+    target.extension().is_some_and(|extension| extension == "tar")
 }
 
 /// The name of a snapshot until it is complete.
 fn unfinished(target: &Path) -> anyhow::Result<PathBuf> {
-    let Some(name) = target.file_name() else { bail!("{} cannot be created: give a new folder", target.display()) };
+    let Some(name) = target.file_name() else { bail!("{} cannot be created: give a new name", target.display()) };
     let mut hidden = OsString::from(".");
     hidden.push(name);
     hidden.push(".unfinished-snapshot");
     Ok(target.with_file_name(hidden))
-}
-
-fn place(unfinished: &Path, target: &Path) -> io::Result<()> {
-    fs::File::open(unfinished)?.sync_all()?;
-    fs::rename(unfinished, target)?;
-    match target.parent() {
-        Some(parent) => fs::File::open(parent)?.sync_all(),
-        None => Ok(()),
-    }
-}
-
-fn remove(folder: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
-}
-
-/// Whether there is one.
-fn copy_key(data: &Path, to: &Path) -> anyhow::Result<bool> {
-    let key = data.join(EncryptionKey::FILE);
-    if !key.is_file() {
-        return Ok(false);
-    }
-    let target = to.join(EncryptionKey::FILE);
-    let copied = fs::copy(&key, &target).and_then(|_| fs::File::open(&target)?.sync_all());
-    copied.with_context(|| format!("cannot copy {} to {}", key.display(), to.display()))?;
-    Ok(true)
 }

@@ -1,5 +1,7 @@
 //! Opens and repairs stores. The only module that names a storage engine.
 
+mod snapshots;
+
 use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
@@ -12,6 +14,10 @@ pub(crate) use store_postgres::{
 };
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
+pub(crate) use self::snapshots::{
+    ARCHIVED, Inspected, Restoration, VERSIONS, begin_bootstrap, begin_restoration, copy_index, explain_bootstrapped,
+    finish_restoration, has_index, inspect, open_bootstrapped, open_to_snapshot, restore,
+};
 use crate::{
     cli::DatabaseUrl,
     config::Location,
@@ -164,37 +170,6 @@ pub(crate) fn repair(data: &Path) -> anyhow::Result<Option<Repair>> {
             "{} cannot be repaired and was not changed: restore a backup, or index into an empty folder with --data",
             data.display()
         )
-    })
-}
-
-/// Opens an existing data folder, from which a snapshot is taken.
-pub(crate) fn open_to_snapshot(data: &Path) -> anyhow::Result<Arc<dyn Store>> {
-    require(data)?;
-    let options = StoreOptions { older_index: OlderIndex::Leave, ..StoreOptions::default() };
-    let store = EmbeddedStore::open(data, options).map_err(|error| match error {
-        StoreError::InUse => anyhow!(error).context(format!(
-            "an explorer has {} open and does not listen on its admin socket: give the socket with --admin-socket, or stop it \
-             for the snapshot",
-            data.display()
-        )),
-        other => explain_open(other, data),
-    })?;
-    Ok(Arc::new(store))
-}
-
-/// Copies a snapshot to an empty data folder.
-pub(crate) fn restore(snapshot: &Path, data: &Path) -> anyhow::Result<()> {
-    if !snapshot.join("index").is_dir() {
-        bail!("{} is not a snapshot: give a folder that `explorer snapshot` created", snapshot.display());
-    }
-    store_embedded::restore(snapshot, data, StoreOptions::default()).map_err(|error| {
-        let advice = match &error {
-            StoreError::NotEmpty { .. } => "a snapshot is restored to an empty folder: give one with --data".to_owned(),
-            StoreError::InUse => format!("an explorer has {} open: give an empty folder with --data", data.display()),
-            StoreError::Damaged { .. } => format!("{} is damaged: use another snapshot", snapshot.display()),
-            _ => format!("cannot restore {} to {}", snapshot.display(), data.display()),
-        };
-        anyhow!(error).context(advice)
     })
 }
 

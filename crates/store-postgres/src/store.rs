@@ -9,7 +9,7 @@ use domain::{BlockNumber, ChainIdentity, ReplicaStatus, SyncStatus};
 use metrics::Histogram;
 use store::{
     CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, OlderIndex, RecordTransfer,
-    Store, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
+    SnapshotContent, Store, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 use tokio::sync::watch;
 
@@ -315,7 +315,7 @@ impl Store for PostgresStore {
     }
 
     /// The server backs it up.
-    async fn snapshot(&self, _target: &Path) -> Result<Option<u64>, StoreError> {
+    async fn snapshot(&self, _target: &Path, _content: SnapshotContent) -> Result<Option<u64>, StoreError> {
         Ok(None)
     }
 

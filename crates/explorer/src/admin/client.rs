@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow, bail};
 use axum::http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper::{
-    body::{Bytes, Incoming},
+    body::{Body, Bytes, Incoming},
     client::conn::http1,
 };
 use hyper_util::rt::TokioIo;
@@ -56,18 +56,19 @@ impl AdminClient {
         self.send(Method::POST, path, body.into()).await
     }
 
-    /// Sends a command as JSON, and passes on the bytes of the response.
+    /// Sends a command as JSON, and passes on the bytes of the response, and how many there are in all, if that is known.
     pub(crate) async fn post_to(
         self,
         path: &str,
         command: &impl Serialize,
-        mut to: impl FnMut(&[u8]) -> anyhow::Result<()>,
+        mut to: impl FnMut(&[u8], Option<u64>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let cut = format!("the explorer on {} did not send all: its log says why", self.path.display());
         let mut body = self.request(Method::POST, path, serde_json::to_vec(command)?.into()).await?;
+        let total = body.size_hint().exact();
         while let Some(frame) = body.frame().await {
             if let Some(bytes) = frame.with_context(|| cut.clone())?.data_ref() {
-                to(bytes)?;
+                to(bytes, total)?;
             }
         }
         Ok(())

@@ -52,7 +52,7 @@ pub(super) async fn receive(client: AdminClient, file: &Path, cancel: &Cancellat
     let (mut to, mut lines) = (Output::create(file)?, 0);
     let bar = progress_bar(0);
     let nothing = json!({});
-    let receiving = client.post_to(admin::RECORDS, &nothing, |bytes| {
+    let receiving = client.post_to(admin::RECORDS, &nothing, |bytes, _| {
         lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
         bar.set_position(lines);
         to.write(bytes)

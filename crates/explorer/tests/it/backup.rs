@@ -1,19 +1,20 @@
 //! `explorer snapshot` and `explorer restore`.
 
-mod running;
+mod archives;
+pub(crate) mod running;
 
 use std::{path::Path, process::Command};
 
 use crate::support::{DevNode, TestExplorer, expected_state, key_request::KeyRequest, process, read_api};
 
-async fn explorer(arguments: &[&str]) -> (bool, String) {
+pub(crate) async fn explorer(arguments: &[&str]) -> (bool, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_explorer"));
     command.args(arguments);
     let output = process::output(command).await;
     (output.status.success(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
 }
 
-fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 

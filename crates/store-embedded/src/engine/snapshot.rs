@@ -52,7 +52,7 @@ impl Engine {
     }
 
     /// For a second engine in the same process.
-    fn small_options(&self) -> EngineOptions {
+    pub(crate) fn small_options(&self) -> EngineOptions {
         EngineOptions { cache_bytes: CHECK_CACHE_BYTES, descriptors: CHECK_DESCRIPTORS, ..self.shared.options.clone() }
     }
 

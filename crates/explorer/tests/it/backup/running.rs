@@ -24,16 +24,16 @@ use crate::{
 };
 
 /// An explorer with a key, and with a webhook whose messages wait.
-pub(super) struct Busy {
-    pub(super) node: DevNode,
-    pub(super) explorer: TestExplorer,
-    pub(super) hook: Hook,
-    pub(super) key: String,
+pub(crate) struct Busy {
+    pub(crate) node: DevNode,
+    pub(crate) explorer: TestExplorer,
+    pub(crate) hook: Hook,
+    pub(crate) key: String,
     _receiver: Receiver,
 }
 
 impl Busy {
-    pub(super) async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let (node, _) = DevNode::with_traffic(120).await;
         let explorer = webhooks::launch(&node.url()).start().await;
         node.wait_for(&explorer).await;
@@ -45,12 +45,12 @@ impl Busy {
         Self { node, explorer, hook, key, _receiver: receiver }
     }
 
-    pub(super) fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.explorer.data().path().to_owned()
     }
 
     /// A payment that a message is about.
-    pub(super) fn pay(&self) {
+    pub(crate) fn pay(&self) {
         self.node.chain.send(0, TxKind::Call(self.node.account(1)), U256::from(7), []).unwrap();
         self.node.chain.mine(None);
     }
@@ -64,7 +64,7 @@ impl Busy {
     }
 
     /// The restored folder answers like one that was indexed from the start, and has the records.
-    pub(super) async fn compare(&self, restored: &Path) {
+    pub(crate) async fn compare(&self, restored: &Path) {
         let running = webhooks::launch(&self.node.url()).on(restored).start().await;
         self.node.wait_for(&running).await;
         let expected = expected_state(&self.node.rpc, 0, []).await;
@@ -125,7 +125,7 @@ async fn an_interrupted_snapshot_is_complete_or_is_not_there() {
     let busy = Busy::start().await;
     let (data, folder) = (busy.data(), tempfile::tempdir().unwrap());
     let ask = async |target: &Path| {
-        let body = json!({ "target": target }).to_string();
+        let body = json!({ "target": target, "content": "everything" }).to_string();
         let mut stream = UnixStream::connect(data.join("admin.sock")).await.unwrap();
         let head = "POST /snapshot HTTP/1.1\r\nHost: admin\r\nContent-Type: application/json\r\n";
         let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
