@@ -4,6 +4,7 @@
 mod admin;
 mod admin_commands;
 mod background;
+mod bootstrap;
 mod check;
 mod cli;
 mod config;
