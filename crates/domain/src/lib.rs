@@ -8,6 +8,7 @@ mod api_key;
 mod approval;
 mod block;
 mod changes;
+mod coverage;
 mod delivery;
 mod filter;
 mod internal_transaction;
@@ -33,12 +34,13 @@ mod verified_contract;
 mod webhook;
 
 pub use account::{Account, Code};
-pub use address::{AddressOverview, AddressSummary, Creation};
+pub use address::{AddressFacts, AddressOverview, AddressSummary, Creation, TokenName};
 pub use alloy_primitives::{Address, B256, Bytes, U256};
 pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
 pub use approval::{Approval, ApprovalEvent, ApprovalScope};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
 pub use changes::{BlockChanges, InnerCreation, Involvement, TouchedHolder};
+pub use coverage::Coverage;
 pub use delivery::{
     Attempt, AttemptOutcome, AttemptReport, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus,
     DropCount, EventIdentity, EventKind, EventLocation, InvalidDeliveryId, NewDelivery, NextStep,

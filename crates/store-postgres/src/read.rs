@@ -15,9 +15,9 @@ mod transactions;
 mod transfers;
 
 pub(crate) use self::{
-    addresses::{find_address, find_address_overview, find_code, find_code_hash},
+    addresses::{describe_addresses, find_address, find_address_overview, find_code, find_code_hash},
     approvals::list_approvals,
-    blocks::{find_block, find_tip, list_blocks, list_gas_prices, list_mined_blocks, stats},
+    blocks::{coverage, find_block, find_tip, list_blocks, list_gas_prices, list_mined_blocks, stats},
     internal::list_internal_transactions,
     intersections::Intersections,
     logs::list_logs,

@@ -21,6 +21,6 @@ pub(super) fn router() -> OpenApiRouter<App> {
     responses((status = 200, description = "The statistics at the newest indexed block", body = wire::Stats), NotModified, Unavailable)
 )]
 async fn get_stats(State(app): State<App>) -> Result<JsonResponse<wire::Stats>, ApiError> {
-    let stats = app.chain.stats().await?;
-    Ok(JsonResponse::new(stats.into(), Freshness::UntilNextBlock).cacheable())
+    let stats = wire::Stats::new(app.chain.stats().await?, app.chain.coverage().await?);
+    Ok(JsonResponse::new(stats, Freshness::UntilNextBlock).cacheable())
 }

@@ -14,6 +14,7 @@ mod concurrency;
 mod configuration;
 mod contracts;
 mod copy;
+mod coverage;
 mod crash;
 mod data_folder;
 mod demo;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
     Address, AddressSummary, AuditResult, B256, BalanceKey, BalanceSource, Block, BlockChanges, BlockGasPrice, BlockId,
-    BlockNumber, BlockRange, BlockRef, Bytes, Code, Creation, Order, Page, PageRequest, Stats, TokenMetadata,
+    BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, Creation, Order, Page, PageRequest, Stats, TokenMetadata,
     TradeFilter, Transaction, TransactionEvents, TransactionFilter, TransferFilter, U256,
 };
 
@@ -181,6 +181,11 @@ impl Model {
     pub fn oldest_revertible(&self) -> Option<BlockNumber> {
         let tip = self.tip()?.number;
         Some(self.undo.first().map_or(tip, |oldest| oldest.saturating_sub(1)))
+    }
+
+    #[must_use]
+    pub fn coverage(&self) -> Coverage {
+        Coverage { first_block: self.blocks.first().map(|changes| changes.block.number) }
     }
 
     #[must_use]

@@ -19,7 +19,7 @@ async fn a_list_has_its_total_and_the_page_and_limit_used() {
     let fixture = Fixture::shared().await;
     for (path, name) in LISTS {
         let list = fixture.explorer.json(path).await;
-        let mut expected = vec![name, "total", "page", "limit"];
+        let mut expected = vec![name, "total", "page", "limit", "firstIndexedBlock", "complete"];
         expected.sort_unstable();
         let mut found = keys(&list);
         found.sort_unstable();
