@@ -32,7 +32,7 @@ pub(crate) struct Bootstrap {
     sha256: Option<String>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 enum Source {
     Url(Url),
     File(PathBuf),
@@ -45,6 +45,12 @@ impl fmt::Display for Source {
             Self::Url(url) => write!(f, "{}://{}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path()),
             Self::File(path) => path.display().fmt(f),
         }
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -188,5 +194,6 @@ mod tests {
         assert!(Bootstrap::new("/srv/a.tar", Some("abc")).is_err());
         let shown = Bootstrap::new("https://user:secret@example.com/a.tar?token=secret", None).unwrap();
         assert_eq!(shown.source.to_string(), "https://example.com/a.tar");
+        assert!(!format!("{shown:?}").contains("secret"));
     }
 }

@@ -48,15 +48,22 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    fn secrecy(self, has_key: bool) -> &'static str {
+    /// What to tell about its secrets; None if it is not known whether the key file is in it.
+    fn secrecy(self, has_key: Option<bool>) -> &'static str {
         match self {
             Self::Index => {
                 "It contains nothing but the index: keys, webhooks and verified contracts are not part of it."
             }
-            Self::Everything if has_key => {
-                "It contains keys, webhooks and the key of their secrets: keep it as private as the data folder."
-            }
-            Self::Everything => "The key of webhook secrets is not in the data folder: keep a copy of it, too.",
+            Self::Everything => match has_key {
+                Some(true) => {
+                    "It contains keys, webhooks and the key of their secrets: keep it as private as the data folder."
+                }
+                Some(false) => "The key of webhook secrets is not in the data folder: keep a copy of it, too.",
+                None => {
+                    "It contains keys, webhooks and, if it is in the data folder, the key of their secrets: keep it as private as \
+                     the data folder."
+                }
+            },
         }
     }
 }
@@ -104,14 +111,9 @@ async fn take_archive(from: Target, target: &Path, content: Content) -> anyhow::
             to = tokio::task::spawn_blocking(move || archive.write_to(&mut to).map(|()| to)).await??;
         }
     }
-    let text = to.finish()?;
-    // Whether the key is in it is listed in the file.
-    let text = format!("{text}{}\n", content.secrecy(true));
-    if target.as_os_str() == STANDARD {
-        logging::print_note(&text)
-    } else {
-        logging::print(&text)
-    }
+    let text = format!("{}{}\n", to.finish()?, content.secrecy(None));
+    let print = if target.as_os_str() == STANDARD { logging::print_note } else { logging::print };
+    print(&text);
     Ok(())
 }
 

@@ -23,9 +23,9 @@ const LOCK: &str = "lock";
 /// The folder in a data folder for a snapshot of which an archive is made. It is removed when the data folder is opened.
 pub const ARCHIVED: &str = "archive.tmp";
 
-/// Removes what a snapshot that was killed has left.
+/// Removes what snapshots and restorations that were killed have left.
 pub(crate) fn clean_up(data: &Path) -> Result<(), StoreError> {
-    remove(&data.join(UNFINISHED)).and_then(|()| remove(&data.join(ARCHIVED))).map_err(from_io_error)
+    [UNFINISHED, ARCHIVED, RESTORED].iter().try_for_each(|name| remove(&data.join(name))).map_err(from_io_error)
 }
 
 /// Copies the current state to a new folder. Commits wait while files are linked; the copy to another file system follows.
@@ -105,11 +105,11 @@ pub fn copy_index(snapshot: &Path, into: &Path, options: StoreOptions) -> Result
     Ok(())
 }
 
-/// Whether a data folder has an index, or is about to get one.
+/// Whether a data folder has an index, or is about to get one; not if only a restoration was interrupted.
 #[must_use]
 pub fn has_index(data: &Path) -> bool {
-    let next = replacement::folder_of_next(data);
-    [data.join(INDEX_FOLDER), data.join(WATERMARK_FILE), next].iter().any(|path| path.exists())
+    let has = |name: &str| data.join(name).exists();
+    has(INDEX_FOLDER) || replacement::folder_of_next(data).exists() || (has(WATERMARK_FILE) && !has(RESTORED))
 }
 
 /// A data folder in which a snapshot is being restored. Dropped before its end, it leaves nothing.
@@ -144,6 +144,10 @@ impl Restoration {
         fs::create_dir_all(data).map_err(from_io_error)?;
         let lock = engine::lock_folder(data)?;
         let unfinished = data.join(RESTORED);
+        // Moved by one that was killed before it moved the index.
+        if unfinished.exists() && !has_index(data) && data.join(WATERMARK_FILE).exists() {
+            fs::remove_file(data.join(WATERMARK_FILE)).map_err(from_io_error)?;
+        }
         remove(&unfinished).map_err(from_io_error)?;
         Ok(Self { data: data.to_owned(), unfinished, _lock: lock })
     }

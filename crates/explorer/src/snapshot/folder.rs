@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
 use store::Store;
 use webhooks::EncryptionKey;
@@ -23,6 +23,7 @@ pub(crate) struct SnapshotCommand {
 /// Copies the open data folder to a new one. Returns the text to print.
 pub(crate) async fn execute(store: &dyn Store, data: &Path, command: SnapshotCommand) -> anyhow::Result<String> {
     let SnapshotCommand { target, content } = command;
+    ensure!(target.is_absolute(), "{} is not an absolute path", target.display());
     require_new(&target)?;
     let unfinished = unfinished(&target)?;
     let cannot_write = || format!("cannot write a snapshot to {}", target.display());
@@ -36,7 +37,7 @@ pub(crate) async fn execute(store: &dyn Store, data: &Path, command: SnapshotCom
         // A part of a snapshot is of no use.
         let _ = remove(&unfinished);
     })?;
-    let secrecy = content.secrecy(has_key);
+    let secrecy = content.secrecy(Some(has_key));
     Ok(format!("Snapshot of {} at commit {commit}: {}\n{secrecy}\n", data.display(), target.display()))
 }
 

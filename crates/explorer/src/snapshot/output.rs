@@ -47,7 +47,9 @@ impl Output {
                 bail!("{} exists: give the name of a new file", target.display());
             }
             let path = unfinished(target)?;
-            let file = OpenOptions::new().write(true).create(true).truncate(true).open(&path);
+            // Of an attempt that was killed. A new file, since others may be able to put a link in its place.
+            let _ = fs::remove_file(&path);
+            let file = OpenOptions::new().write(true).create_new(true).open(&path);
             let file = file.with_context(|| format!("cannot create {}", path.display()))?;
             Destination::File(Unfinished { file: BufWriter::new(file), path, target: target.to_owned() })
         };
