@@ -9,6 +9,7 @@ mod compiler;
 mod contract;
 mod contract_call;
 mod coverage;
+mod day;
 mod health;
 mod holder;
 mod internal_transaction;
@@ -41,6 +42,7 @@ pub use contract::{
 };
 pub use contract_call::{CallRequest, CallResponse};
 pub use coverage::Coverage;
+pub use day::{Day, DayList};
 pub use health::{BackgroundTask, BlockTip, Health, HealthStatus, Phase, RejectedBlock, TaskState, WebhookFigures};
 pub use holder::{Holder, HolderList, TokenBalance, TokenBalanceList};
 pub use internal_transaction::{InternalTransaction, InternalTransactionList, InternalType};

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use domain::{
     Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId,
     BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft,
-    NftMetadata, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
+    NftMetadata, Page, PageRequest, PeriodFigures, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
     TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 use metrics::Histogram;
@@ -108,6 +108,10 @@ impl ChainReader for EmbeddedReader {
 
     async fn list_gas_prices(&self, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError> {
         self.read(move |index| index.list_gas_prices(blocks)).await
+    }
+
+    async fn list_periods(&self, length: u64, count: u32) -> Result<Vec<PeriodFigures>, StoreError> {
+        self.read(move |index| index.list_periods(length, count)).await
     }
 
     async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError> {

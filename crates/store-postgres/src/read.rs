@@ -8,6 +8,7 @@ mod intersections;
 mod logs;
 mod nfts;
 mod pages;
+mod periods;
 mod select;
 mod tokens;
 mod trades;
@@ -22,6 +23,7 @@ pub(crate) use self::{
     intersections::Intersections,
     logs::list_logs,
     nfts::{find_nft, list_held_nfts, list_nft_holders, list_nft_transfers, list_nfts},
+    periods::list_periods,
     tokens::{find_token, list_address_tokens, list_holders, list_tokens, search_tokens},
     trades::{combines_trade_lists, find_pool, list_trades},
     transactions::{combines_transaction_lists, find_transaction, find_transaction_events, list_transactions},

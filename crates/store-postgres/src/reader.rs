@@ -5,8 +5,8 @@ use deadpool_postgres::GenericClient;
 use domain::{
     Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId,
     BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, FailureSource, HeldNft, Holder, InternalFilter,
-    InternalPage, LogFilter, LogPage, Nft, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter,
-    Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
+    InternalPage, LogFilter, LogPage, Nft, Page, PageRequest, PeriodFigures, Pool, Stats, Token, TokenBalance, Trade,
+    TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
@@ -131,6 +131,10 @@ impl ChainReader for PostgresReader {
 
     async fn list_gas_prices(&self, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError> {
         read_snapshot!(self, |client| read::list_gas_prices(&client, blocks))
+    }
+
+    async fn list_periods(&self, length: u64, count: u32) -> Result<Vec<PeriodFigures>, StoreError> {
+        read_snapshot!(self, |client| read::list_periods(&client, length, count))
     }
 
     async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError> {

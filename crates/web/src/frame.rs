@@ -44,6 +44,7 @@ pub(crate) enum Section {
     Transactions,
     Tokens,
     Trades,
+    Charts,
     Contracts,
     Keys,
     Webhooks,

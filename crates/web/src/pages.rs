@@ -5,6 +5,7 @@ mod approvals;
 mod block;
 mod blocks;
 mod calls;
+mod charts;
 mod contract_tab;
 mod contracts;
 mod developers;
@@ -39,12 +40,13 @@ use crate::{
     state::WebState,
 };
 
+pub(crate) use charts::RecentDays;
 pub(crate) use search::verified::VerifiedNames;
 
 type App = Arc<WebState>;
 
 /// The patterns of all pages, assets and redirects, for metrics.
-pub const ROUTES: [&str; 33] = [
+pub const ROUTES: [&str; 34] = [
     "/",
     "/blocks",
     "/block/{id}",
@@ -58,6 +60,7 @@ pub const ROUTES: [&str; 33] = [
     "/token/{address}/{id}",
     "/token/{address}/{id}/image",
     "/trades",
+    "/charts",
     "/contracts",
     "/address/{address}/call",
     "/address/{address}/encode",
@@ -95,6 +98,7 @@ pub(crate) fn router() -> Router<App> {
         .route("/token/{address}/{id}", get(nft::show))
         .route("/token/{address}/{id}/image", get(nft_metadata::show_image))
         .route("/trades", get(trades::show))
+        .route("/charts", get(charts::show))
         .route("/contracts", get(contracts::show))
         .route("/address/{address}/call", post(calls::call).layer(DefaultBodyLimit::max(calls::MAX_BYTES)))
         .route("/address/{address}/encode", post(calls::encode).layer(DefaultBodyLimit::max(calls::MAX_BYTES)))

@@ -17,7 +17,7 @@ use crate::{
     interfaces::Interfaces,
     names::Names,
     page_names::{self, CachedName},
-    pages::VerifiedNames,
+    pages::{RecentDays, VerifiedNames},
 };
 
 /// The dependencies of the pages.
@@ -58,6 +58,7 @@ pub(crate) struct WebState {
     pub(crate) base_path: BasePath,
     pub(crate) known_names: Cache<Address, CachedName>,
     pub(crate) verified_names: VerifiedNames,
+    pub(crate) days: RecentDays,
     pub(crate) budget: Arc<PageBudget>,
     node: NodeClient,
     chain_id: OnceCell<u64>,
@@ -86,6 +87,7 @@ impl WebState {
             names: parts.names,
             known_names: page_names::cache(),
             verified_names: VerifiedNames::default(),
+            days: RecentDays::default(),
             base_path: parts.base_path,
         }
     }

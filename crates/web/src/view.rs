@@ -13,7 +13,7 @@ mod text;
 mod time;
 
 pub(crate) use amount::{Amount, grouped, in_units};
-pub(crate) use chart::Chart;
+pub(crate) use chart::{Axes, Chart};
 pub(crate) use csv::csv;
 pub(crate) use fields::{DecodedView, FieldRow, FieldValue};
 pub(crate) use links::{AddressLink, BlockLink, NftLink, TokenLink, TransactionLink, short};

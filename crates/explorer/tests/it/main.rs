@@ -29,6 +29,7 @@ mod keys;
 mod limits;
 mod log_lines;
 mod logs;
+mod manual;
 mod nft_metadata;
 mod nfts;
 mod node_outages;

@@ -10,6 +10,8 @@ async fn the_stats_of_an_empty_chain_are_zero() {
     let expected = json!({
         "latestBlock": 0, "totalTransactions": 0, "totalTokens": 0, "untracedBlocks": 0, "internalTransactionsFrom": 0,
         "internalTransactionsTo": 0, "avgGasPrice": "0",
+        "firstIndexedBlock": 0,
+        "complete": true,
     });
     eventually("the trace", async || (explorer.json("/api/v1/stats").await == expected).then_some(())).await;
 }
@@ -31,6 +33,8 @@ async fn stats_count_all_transactions_and_average_the_effective_gas_price() {
         "internalTransactionsFrom": 0,
         "internalTransactionsTo": head,
         "avgGasPrice": (prices.iter().sum::<u128>() / count).to_string(),
+        "firstIndexedBlock": 0,
+        "complete": true,
     });
     assert_eq!(fixture.explorer.json("/api/v1/stats").await, expected);
 }
