@@ -10,6 +10,7 @@ mod contract;
 mod contract_call;
 mod coverage;
 mod day;
+mod gas;
 mod health;
 mod holder;
 mod internal_transaction;
@@ -43,6 +44,7 @@ pub use contract::{
 pub use contract_call::{CallRequest, CallResponse};
 pub use coverage::Coverage;
 pub use day::{Day, DayList};
+pub use gas::GasPrices;
 pub use health::{BackgroundTask, BlockTip, Health, HealthStatus, Phase, RejectedBlock, TaskState, WebhookFigures};
 pub use holder::{Holder, HolderList, TokenBalance, TokenBalanceList};
 pub use internal_transaction::{InternalTransaction, InternalTransactionList, InternalType};

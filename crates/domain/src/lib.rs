@@ -11,6 +11,7 @@ mod changes;
 mod coverage;
 mod delivery;
 mod filter;
+mod gas;
 mod internal_transaction;
 mod log;
 mod nft;
@@ -47,6 +48,7 @@ pub use delivery::{
     DropCount, EventIdentity, EventKind, EventLocation, InvalidDeliveryId, NewDelivery, NextStep,
 };
 pub use filter::{BlockRange, TransactionFilter};
+pub use gas::{Quartiles, RecentGas};
 pub use internal_transaction::{
     InternalBlock, InternalEvent, InternalFilter, InternalFrontier, InternalKind, InternalPage, InternalReach,
     InternalTransaction,

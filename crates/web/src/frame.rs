@@ -45,6 +45,7 @@ pub(crate) enum Section {
     Tokens,
     Trades,
     Charts,
+    Gas,
     Contracts,
     Keys,
     Webhooks,

@@ -9,6 +9,7 @@ mod charts;
 mod contract_tab;
 mod contracts;
 mod developers;
+mod gas;
 mod home;
 mod job;
 mod nft;
@@ -46,7 +47,7 @@ pub(crate) use search::verified::VerifiedNames;
 type App = Arc<WebState>;
 
 /// The patterns of all pages, assets and redirects, for metrics.
-pub const ROUTES: [&str; 34] = [
+pub const ROUTES: [&str; 35] = [
     "/",
     "/blocks",
     "/block/{id}",
@@ -61,6 +62,7 @@ pub const ROUTES: [&str; 34] = [
     "/token/{address}/{id}/image",
     "/trades",
     "/charts",
+    "/gas",
     "/contracts",
     "/address/{address}/call",
     "/address/{address}/encode",
@@ -99,6 +101,7 @@ pub(crate) fn router() -> Router<App> {
         .route("/token/{address}/{id}/image", get(nft_metadata::show_image))
         .route("/trades", get(trades::show))
         .route("/charts", get(charts::show))
+        .route("/gas", get(gas::show))
         .route("/contracts", get(contracts::show))
         .route("/address/{address}/call", post(calls::call).layer(DefaultBodyLimit::max(calls::MAX_BYTES)))
         .route("/address/{address}/encode", post(calls::encode).layer(DefaultBodyLimit::max(calls::MAX_BYTES)))

@@ -1,11 +1,11 @@
 use axum::extract::State;
-use domain::DAY;
+use domain::{BlockRange, DAY, PageRequest, RecentGas, TransactionFilter};
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    document::{BadParameter, NotModified, Unavailable},
+    document::{BadParameter, NoSuchBlock, NotModified, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{FromQuery, Query, ValidQuery},
@@ -13,7 +13,7 @@ use crate::{
 };
 
 pub(super) fn router() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(get_stats)).routes(routes!(list_days))
+    OpenApiRouter::new().routes(routes!(get_stats)).routes(routes!(list_days)).routes(routes!(get_gas))
 }
 
 /// Statistics of the whole chain
@@ -67,4 +67,21 @@ async fn list_days(
     let days = app.chain.list_periods(DAY, params.days).await?;
     let list = wire::DayList::new(days, app.chain.coverage().await?);
     Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
+}
+
+/// What gas costs now
+///
+/// From the newest 500 transactions of the newest 20 blocks.
+#[utoipa::path(
+    get,
+    path = "/stats/gas",
+    tag = "chain",
+    responses((status = 200, description = "The prices", body = wire::GasPrices), NotModified, NoSuchBlock, Unavailable)
+)]
+async fn get_gas(State(app): State<App>) -> Result<JsonResponse<wire::GasPrices>, ApiError> {
+    let blocks = app.chain.list_blocks(BlockRange::ALL, PageRequest::newest(RecentGas::BLOCKS)).await?.items;
+    let newest = PageRequest::newest(RecentGas::MAX_TRANSACTIONS);
+    let transactions = app.chain.list_transactions(&TransactionFilter::default(), newest).await?.items;
+    let gas = RecentGas::of(&blocks, &transactions).ok_or(ApiError::BlockNotFound)?;
+    Ok(JsonResponse::new(gas.into(), Freshness::UntilNextBlock).cacheable())
 }
