@@ -1,4 +1,5 @@
 use std::{
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -8,7 +9,7 @@ use domain::{BlockNumber, ChainIdentity, ReplicaStatus, SyncStatus};
 use metrics::Histogram;
 use store::{
     CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, OlderIndex, RecordTransfer,
-    Store, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
+    SnapshotContent, Store, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 use tokio::sync::watch;
 
@@ -310,6 +311,11 @@ impl Store for PostgresStore {
 
     /// Rows of lists are merged in small steps by the process that writes.
     async fn compact(&self) -> Result<Option<u64>, StoreError> {
+        Ok(None)
+    }
+
+    /// The server backs it up.
+    async fn snapshot(&self, _target: &Path, _content: SnapshotContent) -> Result<Option<u64>, StoreError> {
         Ok(None)
     }
 
