@@ -13,7 +13,7 @@ pub(crate) use self::{
     run_options::RunOptions,
     values::{DatabaseUrl, OwnerAccess, Role, Switch, Traces},
 };
-use crate::{check::CheckOptions, copy::CopyOptions};
+use crate::{check::CheckOptions, copy::CopyOptions, reindex::ReindexOptions};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -36,6 +36,8 @@ pub(crate) enum Command {
     /// Explore a demo chain with traffic; no node needed
     #[cfg(feature = "demo")]
     Demo(DemoOptions),
+    /// Fill a new index of a data folder while an explorer, of this or an older version, goes on serving the other
+    Reindex(Box<ReindexOptions>),
     /// Manage API keys, of a running explorer or of its data folder or database
     Keys(KeysOptions),
     /// List, pause and resume webhooks, and drop their messages

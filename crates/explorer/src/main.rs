@@ -22,6 +22,7 @@ mod names;
 mod open_files;
 mod progress;
 mod records;
+mod reindex;
 mod repair;
 mod requests;
 mod run;
@@ -85,6 +86,7 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Run(options) => run::run(*options).await.map(|()| ExitCode::SUCCESS),
             #[cfg(feature = "demo")]
             Command::Demo(options) => demo::run(options).await.map(|()| ExitCode::SUCCESS),
+            Command::Reindex(options) => reindex::run(*options).await.map(|()| ExitCode::SUCCESS),
             Command::Keys(options) => keys::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Webhooks(options) => webhook_commands::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Admin(options) => admin_commands::run(options).await.map(|()| ExitCode::SUCCESS),

@@ -22,6 +22,7 @@ mod ranked;
 mod read;
 mod reader;
 mod record_transfer;
+mod reindex;
 mod replacement;
 mod rows;
 mod shared_work;
@@ -45,6 +46,7 @@ mod writer;
 
 pub use engine::{LostRecords, Repair};
 pub use reader::EmbeddedReader;
+pub use reindex::Reindex;
 pub use snapshot::restore;
 pub use store::{EmbeddedStore, StoreOptions};
 pub use user_records::EmbeddedUserRecords;

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use domain::{Address, B256, Deployment, JobId, Page, PageRequest, VerificationJob, VerifiedContract, VerifiedSummary};
 use store::{Kept, StateVersion, StoreError, VerifiedContracts};
 
-pub(crate) use self::listing::{Listing, code_hash_at, relist};
+pub(crate) use self::listing::{LISTED, Listing, code_hash_at, list_all, relist};
 use self::records::{Record, Scope};
 use crate::{
     blocking::{ReadSlots, run_blocking},

@@ -36,6 +36,7 @@ mod pending;
 mod postgres;
 mod real_contracts;
 mod record_files;
+mod reindex;
 mod reorgs;
 mod request_ids;
 mod response_cache;
