@@ -44,7 +44,7 @@ pub(crate) enum Command {
     Webhooks(WebhooksOptions),
     /// Control a running explorer: metrics, names, log, compaction
     Admin(AdminOptions),
-    /// Compare an index that no explorer has open with a node, and reindex blocks that differ
+    /// Check a data folder that no explorer has open, or a database, for damage; compare it with a node
     Check(CheckOptions),
     /// Create or update the tables of a PostgreSQL database, check it, or show its size
     Database(DatabaseOptions),

@@ -7,9 +7,7 @@ pub(crate) use store::OlderIndex;
 use store::{Store, StoreError, Transfer, TransferTarget};
 use store_embedded::{EmbeddedStore, StoreOptions};
 pub(crate) use store_embedded::{LostRecords, Reindex, Repair};
-pub(crate) use store_postgres::{
-    Compacted, Findings, PostgresStore as SharedStore, QueueNews, Sender, ServerVersion, TableSize,
-};
+pub(crate) use store_postgres::{Compacted, PostgresStore as SharedStore, QueueNews, Sender, ServerVersion, TableSize};
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
 use crate::{

@@ -40,6 +40,7 @@ mod undo;
 mod upgrade;
 mod user_records;
 mod verified_contracts;
+mod verify;
 mod webhook_records;
 mod write;
 mod writer;

@@ -9,6 +9,7 @@ mod architecture;
 mod backup;
 mod bad_bodies;
 mod bad_input;
+mod check;
 mod concurrency;
 mod configuration;
 mod contracts;

@@ -253,7 +253,7 @@ async fn check_says_what_to_do_about_blocks_that_cannot_be_reverted() {
     write_false_blocks(data.path(), 5, |_| Undo::Discard, false_blocks(Arc::default())).await;
     let (code, printed) = check(&data, &["--node", "--rpc", &node.url(), "--repair"]).await;
     assert_eq!(code, 2, "{printed}");
-    assert!(printed.contains("Block 5 cannot be reverted") && printed.contains("--data NEW"), "{printed}");
+    assert!(printed.contains("Block 5 cannot be reverted") && printed.contains("explorer reindex"), "{printed}");
 
     // A node of another chain, or one that serves false blocks, is not used for the comparison.
     let other = DevNode::with(devchain::DevChainConfig { chain_id: 999, ..Default::default() }).await;
