@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use self::socket::AdminSocket;
 pub(crate) use self::{
     client::AdminClient,
-    commands::{COMPACT, KEYS, LOG, LogChange, Operated, RELOAD, WEBHOOKS},
+    commands::{BLOCKS, COMPACT, CONTRACTS, KEYS, LOG, LogChange, Operated, RELOAD, TOKEN, WEBHOOKS},
     metrics::{Served, Sources},
     token::{AdminToken, TokenSource},
 };

@@ -21,8 +21,7 @@ use ingest::{Difference, compare_block};
 use node::{BlockChecks, NodeClient, NodeConfig};
 use store::{ChainReader, Store};
 
-pub(crate) use self::options::CheckOptions;
-use self::report::Report;
+pub(crate) use self::{options::CheckOptions, report::Report};
 use crate::{
     config::{self, Location, LogConfig},
     logging::{self, LogFormat},
@@ -104,7 +103,7 @@ fn block_count(blocks: usize) -> String {
 }
 
 /// The first and the newest block of the index; None if it is empty.
-async fn extent(reader: &dyn ChainReader) -> anyhow::Result<Option<(BlockNumber, BlockRef)>> {
+pub(crate) async fn extent(reader: &dyn ChainReader) -> anyhow::Result<Option<(BlockNumber, BlockRef)>> {
     let Some(tip) = reader.find_tip().await? else { return Ok(None) };
     let oldest = PageRequest { offset: 0, limit: 1, order: Order::OldestFirst };
     let first = reader.list_blocks(BlockRange::ALL, oldest).await?.items.into_iter().next();
@@ -158,7 +157,7 @@ async fn check_links(
     Ok(())
 }
 
-async fn compare(
+pub(crate) async fn compare(
     node: &NodeClient,
     reader: &dyn ChainReader,
     numbers: Vec<BlockNumber>,

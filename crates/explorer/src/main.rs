@@ -3,10 +3,12 @@
 
 mod admin;
 mod admin_commands;
+mod audits;
 mod background;
 mod check;
 mod cli;
 mod config;
+mod contract_commands;
 mod copy;
 mod database;
 #[cfg(feature = "demo")]
@@ -89,6 +91,7 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Reindex(options) => reindex::run(*options).await.map(|()| ExitCode::SUCCESS),
             Command::Keys(options) => keys::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Webhooks(options) => webhook_commands::run(options).await.map(|()| ExitCode::SUCCESS),
+            Command::Contracts(options) => contract_commands::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Admin(options) => admin_commands::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Check(options) => check::run(options).await,
             Command::Database(options) => database::run(options).await.map(|()| ExitCode::SUCCESS),

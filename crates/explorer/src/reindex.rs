@@ -101,6 +101,7 @@ fn following(
         waiting_blocks: config.memory.waiting_blocks(),
         status,
         progress,
+        requests: Arc::default(),
     })
 }
 

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use crate::{
-    IngestConfig, IngestError, Progress, Traces,
+    IngestConfig, IngestError, OperatorRequests, Progress, Traces,
     batch::Batch,
     creations::CreationFinder,
     fetch::BlockRun,
@@ -60,6 +60,7 @@ pub struct Follower {
     is_caught_up: bool,
     /// Whether another process had the writer at the last attempt.
     is_standby: bool,
+    requests: Arc<OperatorRequests>,
 }
 
 /// How a pass ended.
@@ -109,7 +110,14 @@ impl Follower {
             rhythm: Rhythm::default(),
             is_caught_up: false,
             is_standby: false,
+            requests: Arc::default(),
         }
+    }
+
+    /// Carries out what the operator asks.
+    #[must_use]
+    pub fn with_requests(self, requests: Arc<OperatorRequests>) -> Self {
+        Self { requests, ..self }
     }
 
     /// Follows the chain until cancelled.
@@ -217,6 +225,7 @@ impl Follower {
     }
 
     async fn settle(&mut self, pace: Pace) -> Result<(), StoreError> {
+        self.requests.carry_out(self.writer.as_mut()).await?;
         self.settler.step(self.writer.as_mut(), pace).await?;
         self.progress.settled(self.settler.is_settled());
         Ok(())

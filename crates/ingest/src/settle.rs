@@ -7,11 +7,13 @@ mod text;
 
 use std::time::Duration;
 
-use balances::{audit, audit_calls, balance_call, read_balance};
+pub(crate) use balances::balance_call;
+use balances::{audit, audit_calls, read_balance};
 use domain::{
     Address, AuditResult, AuditSample, BalanceKey, BlockNumber, BlockRef, Bytes, PendingToken, TokenMetadata, U256,
 };
 use metadata::{GETTERS, metadata_calls, read_metadata};
+pub(crate) use metadata::{read_number, supply_call};
 use node::{CallBlock, NodeClient, NodeError};
 use store::{ContractDataWriter, IndexWriter, StoreError};
 use tokio::time::Instant;

@@ -78,11 +78,30 @@ pub(super) fn insert(
     address: &Address,
     code_hash: B256,
 ) -> Result<(), StoreError> {
-    let id = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0));
-    if id.map(|id| code_hash_at(view, id)).transpose()?.flatten() == Some(code_hash) {
+    if has_code(view, address, code_hash)? {
         moves.insert(batch, RankedSet::VerifiedContracts, &sort_key(number));
     }
     Ok(())
+}
+
+/// Takes a contract off the list, if it is there.
+pub(super) fn remove(
+    view: &View,
+    batch: &mut Batch,
+    moves: &mut RankMoves,
+    number: u64,
+    address: &Address,
+    code_hash: B256,
+) -> Result<(), StoreError> {
+    if has_code(view, address, code_hash)? {
+        moves.remove(batch, RankedSet::VerifiedContracts, &sort_key(number));
+    }
+    Ok(())
+}
+
+fn has_code(view: &View, address: &Address, code_hash: B256) -> Result<bool, StoreError> {
+    let id = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0));
+    Ok(id.map(|id| code_hash_at(view, id)).transpose()?.flatten() == Some(code_hash))
 }
 
 /// Lists all verified contracts that the index knows with their code. The list is empty.

@@ -160,7 +160,12 @@ async fn every_transaction_type_of_anvil_is_accepted_and_verified_except_the_roo
 }
 
 /// Rewrites blocks as an older version without verification might have stored them.
-async fn write_false_blocks(data: &Path, from: u64, undo: fn(u64) -> Undo, mut change: impl FnMut(&mut BlockChanges)) {
+pub(crate) async fn write_false_blocks(
+    data: &Path,
+    from: u64,
+    undo: fn(u64) -> Undo,
+    mut change: impl FnMut(&mut BlockChanges),
+) {
     let store = EmbeddedStore::open(data, StoreOptions::default()).unwrap();
     let (reader, mut writer) = (store.reader(), store.writer());
     let tip = writer.tip().await.unwrap().unwrap();
