@@ -44,6 +44,9 @@ Errors are problem documents (RFC 9457): `code` is stable, `field` names the inv
 `route_not_found`; a known path with another method returns 405 `method_not_allowed` with `Allow`. A 503 has \
 `Retry-After`.
 
+A response with totals or counts has `firstIndexedBlock` and `complete`: if the index does not begin with the first block of \
+the chain, its numbers are those since that block.
+
 A response about the chain has the header `X-Explorer-Block`, the latest block when it was made: it shows no newer one. Sent in \
 `X-Explorer-Min-Block`, it asks for a response that includes this block, whichever process answers: the service waits for it \
 up to a second, and then returns 503 `block_not_reached`.

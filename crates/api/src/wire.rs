@@ -8,6 +8,9 @@ mod block;
 mod compiler;
 mod contract;
 mod contract_call;
+mod coverage;
+mod day;
+mod gas;
 mod health;
 mod holder;
 mod internal_transaction;
@@ -39,6 +42,9 @@ pub use contract::{
     ContractList, ContractProxy, ContractSource, ContractSummary, Language, MatchKind, ProxyKind, VerifiedContract,
 };
 pub use contract_call::{CallRequest, CallResponse};
+pub use coverage::Coverage;
+pub use day::{Day, DayList};
+pub use gas::GasPrices;
 pub use health::{BackgroundTask, BlockTip, Health, HealthStatus, Phase, RejectedBlock, TaskState, WebhookFigures};
 pub use holder::{Holder, HolderList, TokenBalance, TokenBalanceList};
 pub use internal_transaction::{InternalTransaction, InternalTransactionList, InternalType};
@@ -51,7 +57,7 @@ pub use query::{QueryEntity, QueryRecord, QueryResponse};
 pub use scalar::{Address, AnyCaseAddress, Decimal, Hash, Receiver, Selector};
 pub use stats::Stats;
 pub use time::Timestamp;
-pub use token::{BalanceSource, Token, TokenList, TokenType};
+pub use token::{BalanceSource, Token, TokenDetail, TokenList, TokenType};
 pub use trade::DexTrade;
 pub use transaction::{Transaction, TransactionList};
 pub use transaction_detail::{FailureSource, TransactionDetail, TransactionFailure, TransactionLog};

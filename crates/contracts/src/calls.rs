@@ -1,4 +1,4 @@
-//! Read-only calls of verified contracts, by their own ABI.
+//! Calls of verified contracts, by their own ABI.
 
 mod argument;
 mod diamond;
@@ -42,9 +42,9 @@ pub struct ContractCalls {
     records: Arc<dyn VerifiedContracts>,
 }
 
-/// A call of a view function.
+/// A call of a function.
 #[derive(Debug)]
-pub struct ReadCall<'a> {
+pub struct FunctionCall<'a> {
     pub address: Address,
     /// A name, or a signature if the name is overloaded.
     pub function: &'a str,
@@ -87,7 +87,7 @@ impl ContractCalls {
     }
 
     /// Calls a view function and returns its output as JSON.
-    pub async fn call(&self, call: &ReadCall<'_>) -> Result<AbiJson, CallError> {
+    pub async fn call(&self, call: &FunctionCall<'_>) -> Result<AbiJson, CallError> {
         let interfaces = self.interfaces(call).await?;
         let function = function::resolve(&interfaces, call.function, call.arguments.len())?;
         let values = argument::read_all(&function.inputs, &call.arguments)?;
@@ -104,8 +104,17 @@ impl ContractCalls {
         }
     }
 
+    /// The input of a transaction that calls any function, for a wallet to sign.
+    pub async fn encode(&self, call: &FunctionCall<'_>) -> Result<Bytes, CallError> {
+        let interfaces = self.interfaces(call).await?;
+        let function = function::resolve_any(&interfaces, call.function, call.arguments.len())?;
+        let values = argument::read_all(&function.inputs, &call.arguments)?;
+        let data = function.abi_encode_input(&values).map_err(|error| CallError::Interface(error.to_string()))?;
+        Ok(data.into())
+    }
+
     /// The interfaces of an address: first those of the contracts it delegates to, then its own.
-    async fn interfaces(&self, call: &ReadCall<'_>) -> Result<Vec<Interface>, CallError> {
+    async fn interfaces(&self, call: &FunctionCall<'_>) -> Result<Vec<Interface>, CallError> {
         let chain = self.proxy_chain(call.address, call.at).await?;
         let mut interfaces = Vec::new();
         // Before the implementation slot: some diamonds put a placeholder there.

@@ -16,6 +16,22 @@ pub struct AddressSummary {
     pub creation: Option<Creation>,
 }
 
+/// What the index has to name an address by.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AddressFacts {
+    /// Of the code, as far as it is indexed.
+    pub code_hash: Option<B256>,
+    /// None if it is not a token.
+    pub token: Option<TokenName>,
+}
+
+/// What a token calls itself. Anyone can choose it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenName {
+    pub symbol: String,
+    pub name: String,
+}
+
 /// The creator of a contract, an account or another contract, and the transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Creation {

@@ -8,14 +8,17 @@ mod api_key;
 mod approval;
 mod block;
 mod changes;
+mod coverage;
 mod delivery;
 mod filter;
+mod gas;
 mod internal_transaction;
 mod log;
 mod nft;
 mod nft_metadata;
 mod page;
 mod pending_transaction;
+mod period;
 mod replica;
 mod stats;
 mod sync;
@@ -33,17 +36,19 @@ mod verified_contract;
 mod webhook;
 
 pub use account::{Account, Code};
-pub use address::{AddressOverview, AddressSummary, Creation};
+pub use address::{AddressFacts, AddressOverview, AddressSummary, Creation, TokenName};
 pub use alloy_primitives::{Address, B256, Bytes, U256};
 pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
 pub use approval::{Approval, ApprovalEvent, ApprovalScope};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
 pub use changes::{BlockChanges, InnerCreation, Involvement, TouchedHolder};
+pub use coverage::Coverage;
 pub use delivery::{
     Attempt, AttemptOutcome, AttemptReport, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus,
     DropCount, EventIdentity, EventKind, EventLocation, InvalidDeliveryId, NewDelivery, NextStep,
 };
 pub use filter::{BlockRange, TransactionFilter};
+pub use gas::{Quartiles, RecentGas};
 pub use internal_transaction::{
     InternalBlock, InternalEvent, InternalFilter, InternalFrontier, InternalKind, InternalPage, InternalReach,
     InternalTransaction,
@@ -53,6 +58,7 @@ pub use nft::{HeldNft, Nft};
 pub use nft_metadata::{NftAttribute, NftDocument, NftMetadata};
 pub use page::{Order, Page, PageRequest};
 pub use pending_transaction::PendingTransaction;
+pub use period::{DAY, PeriodFigures};
 pub use replica::ReplicaStatus;
 pub use stats::{BlockGasPrice, Stats};
 pub use sync::{SyncPhase, SyncStatus};

@@ -61,14 +61,15 @@ impl Labels {
         self.0.get(address).map(String::as_str)
     }
 
-    /// Addresses whose label starts with a prefix, in any letter case, ordered by label.
+    /// Addresses whose label contains a text, in any letter case: those that begin with it first, then by label.
     #[must_use]
-    pub fn starting_with(&self, prefix: &str) -> Vec<(Address, &str)> {
-        let prefix = prefix.to_lowercase();
-        let entries = self.0.iter().map(|(address, label)| (*address, label.as_str()));
-        let mut found: Vec<_> = entries.filter(|(_, label)| label.to_lowercase().starts_with(&prefix)).collect();
-        found.sort_unstable_by_key(|(address, label)| (*label, *address));
-        found
+    pub fn containing(&self, text: &str) -> Vec<(Address, &str)> {
+        let text = text.to_lowercase();
+        let place = |label: &str| label.to_lowercase().find(&text);
+        let mut found: Vec<(bool, &str, Address)> =
+            self.0.iter().filter_map(|(address, label)| Some((place(label)? > 0, label.as_str(), *address))).collect();
+        found.sort_unstable();
+        found.into_iter().map(|(_, label, address)| (address, label)).collect()
     }
 
     #[must_use]

@@ -6,6 +6,7 @@ mod values;
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use domain::Address;
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +61,13 @@ pub(crate) enum Command {
     Records(RecordsOptions),
     /// Restore a damaged data folder to its last intact commit
     Repair(RepairOptions),
+    /// Print the completions of a shell, from which it completes commands and options
+    Completions { shell: Shell },
+    /// Write the manual pages to a folder
+    Man {
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]

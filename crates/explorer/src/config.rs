@@ -16,6 +16,7 @@ use enrichment::{DexEntry, Dexes, IpfsGateway, Labels};
 use ingest::Traces;
 use node::{NodeConfig, PollBounds};
 use store::WebhookLimits;
+use web::BasePath;
 use webhooks::EncryptionKey;
 
 use crate::{
@@ -95,6 +96,8 @@ pub(crate) struct ServiceConfig {
     pub(crate) name_files: NameFiles,
     /// Name of the chain on the pages.
     pub(crate) chain_name: String,
+    /// The path below which a proxy serves the API and the pages.
+    pub(crate) base_path: BasePath,
     /// The symbol of the native coin.
     pub(crate) coin: String,
     pub(crate) memory: MemoryBudget,
@@ -224,6 +227,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         dexes,
         name_files,
         chain_name: options.chain_name.unwrap_or_else(|| DEFAULT_CHAIN_NAME.to_owned()),
+        base_path: options.base_path.unwrap_or_default(),
         coin: options.coin.unwrap_or_else(|| DEFAULT_COIN.to_owned()),
         memory,
         access: match options.owner_access {

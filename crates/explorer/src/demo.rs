@@ -16,6 +16,7 @@ use devchain::{
 use egress::{EgressConfig, Insecure};
 use node::NodeConfig;
 use tokio_util::sync::CancellationToken;
+use web::BasePath;
 
 use crate::{
     admin::AdminConfig,
@@ -60,6 +61,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         dexes: demo_names::dexes(&contracts)?,
         name_files: NameFiles::default(),
         chain_name: "Demo chain".to_owned(),
+        base_path: BasePath::default(),
         coin: config::DEFAULT_COIN.to_owned(),
         memory,
         access: api::OwnerAccess::Open,

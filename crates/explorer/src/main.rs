@@ -19,6 +19,7 @@ mod following;
 mod hooks;
 mod keys;
 mod logging;
+mod manual;
 mod memory;
 mod names;
 mod open_files;
@@ -100,6 +101,8 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Restore(options) => snapshot::restore(options).map(|()| ExitCode::SUCCESS),
             Command::Records(options) => records::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Repair(options) => repair::run(options).await.map(|()| ExitCode::SUCCESS),
+            Command::Completions { shell } => manual::print_completions(shell).map(|()| ExitCode::SUCCESS),
+            Command::Man { folder } => manual::write_pages(&folder).map(|()| ExitCode::SUCCESS),
         }
     });
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);

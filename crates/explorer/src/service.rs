@@ -159,6 +159,7 @@ impl Service {
                     chain: config.chain_name,
                     coin: config.coin,
                 },
+                base_path: config.base_path.clone(),
                 pages_per_minute: config.pages_per_minute,
                 proxies: config.proxies,
             });
@@ -170,7 +171,8 @@ impl Service {
             served =
                 Some(Served { requests: Arc::clone(&requests), api: state.metrics(), jobs: services.jobs.clone() });
             let dialects = dialects::dialects(services);
-            let router = site::router(api::router(state, dialects), pages, requests);
+            let base_path = config.base_path;
+            let router = site::router(api::router(state, dialects), pages, requests, base_path);
             let (connections, cancel) = (config.connections, cancel.clone());
             serving = Some(tokio::spawn(async move {
                 api::serve(listener, router, connections, cancel).await.context("the API stopped serving")

@@ -11,6 +11,7 @@ mod internal;
 mod logs;
 mod long_walk;
 mod nfts;
+mod periods;
 mod search;
 mod select;
 mod stats;

@@ -2,10 +2,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId, BlockRange,
-    BlockRef, Bytes, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft, NftMetadata, Page,
-    PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
-    TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
+    Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId,
+    BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft,
+    NftMetadata, Page, PageRequest, PeriodFigures, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
+    TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, StateVersion, StoreError};
@@ -98,12 +98,20 @@ impl ChainReader for EmbeddedReader {
         self.read(|index| Ok(index.tip().map(|tip| tip.block))).await
     }
 
+    async fn coverage(&self) -> Result<Coverage, StoreError> {
+        self.read(|index| Ok(Coverage { first_block: index.tip().map(|tip| tip.start_block) })).await
+    }
+
     async fn stats(&self) -> Result<Stats, StoreError> {
         self.read(ReadSnapshot::stats).await
     }
 
     async fn list_gas_prices(&self, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError> {
         self.read(move |index| index.list_gas_prices(blocks)).await
+    }
+
+    async fn list_periods(&self, length: u64, count: u32) -> Result<Vec<PeriodFigures>, StoreError> {
+        self.read(move |index| index.list_periods(length, count)).await
     }
 
     async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError> {
@@ -150,6 +158,11 @@ impl ChainReader for EmbeddedReader {
         recent: u32,
     ) -> Result<Option<AddressOverview>, StoreError> {
         self.read_list(move |index| index.find_address_overview(address, recent)).await
+    }
+
+    async fn describe_addresses(&self, addresses: &[Address]) -> Result<Vec<AddressFacts>, StoreError> {
+        let addresses = addresses.to_vec();
+        self.read(move |index| addresses.iter().map(|address| index.describe_address(address)).collect()).await
     }
 
     async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {

@@ -1,12 +1,12 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use deadpool_postgres::GenericClient;
 use domain::{
-    Account, Address, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId, BlockRange,
-    BlockRef, Bytes, Code, FailureSource, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft, Page,
-    PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
-    TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
+    Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId,
+    BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, FailureSource, HeldNft, Holder, InternalFilter,
+    InternalPage, LogFilter, LogPage, Nft, Page, PageRequest, PeriodFigures, Pool, Stats, Token, TokenBalance, Trade,
+    TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
@@ -30,6 +30,8 @@ pub struct PostgresReader {
     replica: Option<Arc<Replica>>,
     intersections: Arc<Intersections>,
     read_times: Arc<Histogram>,
+    /// The first block of an index never changes.
+    first_block: Arc<OnceLock<BlockNumber>>,
 }
 
 impl PostgresReader {
@@ -39,7 +41,7 @@ impl PostgresReader {
         replica: Option<Arc<Replica>>,
         (intersections, read_times): (Arc<Intersections>, Arc<Histogram>),
     ) -> Self {
-        Self { database, versions, replica, intersections, read_times }
+        Self { database, versions, replica, intersections, read_times, first_block: Arc::default() }
     }
 
     fn usable_replica(&self) -> Option<&Replica> {
@@ -112,12 +114,27 @@ impl ChainReader for PostgresReader {
         read!(self, |client| read::find_tip(&client))
     }
 
+    async fn coverage(&self) -> Result<Coverage, StoreError> {
+        if let Some(first_block) = self.first_block.get() {
+            return Ok(Coverage { first_block: Some(*first_block) });
+        }
+        let coverage: Result<Coverage, StoreError> = async { read!(self, |client| read::coverage(&client)) }.await;
+        if let Ok(Coverage { first_block: Some(first_block) }) = coverage {
+            let _ = self.first_block.set(first_block);
+        }
+        coverage
+    }
+
     async fn stats(&self) -> Result<Stats, StoreError> {
         read!(self, |client| read::stats(&client))
     }
 
     async fn list_gas_prices(&self, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError> {
         read_snapshot!(self, |client| read::list_gas_prices(&client, blocks))
+    }
+
+    async fn list_periods(&self, length: u64, count: u32) -> Result<Vec<PeriodFigures>, StoreError> {
+        read_snapshot!(self, |client| read::list_periods(&client, length, count))
     }
 
     async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError> {
@@ -166,6 +183,10 @@ impl ChainReader for PostgresReader {
         recent: u32,
     ) -> Result<Option<AddressOverview>, StoreError> {
         read_snapshot!(self, |client| read::find_address_overview(&client, &self.intersections, address, recent))
+    }
+
+    async fn describe_addresses(&self, addresses: &[Address]) -> Result<Vec<AddressFacts>, StoreError> {
+        read!(self, |client| read::describe_addresses(&client, addresses))
     }
 
     async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {

@@ -1,9 +1,10 @@
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressOverview, AddressSummary, Approval, B256, Block, BlockChanges, BlockGasPrice, BlockId,
-    BlockNumber, BlockRange, BlockRef, Bytes, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft,
-    NftMetadata, Page, PageRequest, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
-    TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
+    Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, Block, BlockChanges,
+    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder, InternalFilter,
+    InternalPage, LogFilter, LogPage, Nft, NftMetadata, Page, PageRequest, PeriodFigures, Pool, Stats, Token,
+    TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer,
+    TransferFilter, U256,
 };
 
 use crate::{ContractDataWriter, InternalWriter, StoreError};
@@ -63,10 +64,16 @@ pub trait ChainReader: Send + Sync {
 
     async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError>;
 
+    /// Which part of the chain the index has.
+    async fn coverage(&self) -> Result<Coverage, StoreError>;
+
     async fn stats(&self) -> Result<Stats, StoreError>;
 
     /// Gas prices of the newest blocks, the newest first.
     async fn list_gas_prices(&self, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError>;
+
+    /// Figures of the latest periods of some seconds, the oldest first.
+    async fn list_periods(&self, length: u64, count: u32) -> Result<Vec<PeriodFigures>, StoreError>;
 
     async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError>;
 
@@ -96,6 +103,9 @@ pub trait ChainReader: Send + Sync {
     /// The address with up to `recent` of its newest transactions, all from one snapshot.
     async fn find_address_overview(&self, address: Address, recent: u32)
     -> Result<Option<AddressOverview>, StoreError>;
+
+    /// What there is to name addresses by, in their order. May lag behind the tip.
+    async fn describe_addresses(&self, addresses: &[Address]) -> Result<Vec<AddressFacts>, StoreError>;
 
     /// The hash of the contract code at an address; None if there is none or it has not been fetched yet. May lag
     /// behind the tip.

@@ -2,6 +2,9 @@
 
 document.documentElement.classList.add("scripted");
 
+// The path below which the explorer is served.
+const BASE = document.documentElement.dataset.base;
+
 // Copying. Browsers offer the clipboard only to secure pages; on plain http the text is copied from a hidden field.
 function copyFromField(text) {
   const field = document.createElement("textarea");
@@ -93,14 +96,33 @@ function ago(seconds) {
   const days = Math.floor(seconds / 86400);
   return days === 1 ? "1 day ago" : `${days} days ago`;
 }
-setInterval(() => {
-  if (document.hidden) return;
+// Ages or exact times, as chosen with the button in the footer.
+const times = document.querySelector("[data-times]");
+let exact = false;
+try {
+  exact = localStorage.getItem("times") === "exact";
+} catch {
+  // Storage is blocked.
+}
+function showTimes() {
   for (const time of document.querySelectorAll("time[datetime]")) {
     const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(time.dateTime)) / 1000));
-    const text = ago(seconds);
+    const text = exact ? time.dateTime.replace("T", " ").replace("Z", "") : ago(seconds);
     if (time.textContent !== text) time.textContent = text;
   }
-}, 1000);
+  if (times) times.textContent = exact ? "Show ages" : "Show exact times (UTC)";
+}
+times?.addEventListener("click", () => {
+  exact = !exact;
+  try {
+    localStorage.setItem("times", exact ? "exact" : "age");
+  } catch {
+    // Storage is blocked: the choice lasts until the page is closed.
+  }
+  showTimes();
+});
+showTimes();
+setInterval(() => document.hidden || showTimes(), 1000);
 
 // Search: `/` focuses the box, which shows suggestions.
 const box = document.querySelector("#q");
@@ -145,7 +167,7 @@ function showList(matches) {
     option.id = `suggestion-${index}`;
     option.setAttribute("role", "option");
     option.setAttribute("aria-selected", "false");
-    option.dataset.href = match.href;
+    option.dataset.href = BASE + match.href;
     for (const [element, text] of [["span", match.kind], ["bdi", match.title], ["span", match.detail]]) {
       const part = document.createElement(element);
       if (element === "span") part.className = "muted";
@@ -154,7 +176,7 @@ function showList(matches) {
     }
     option.addEventListener("mousedown", (event) => {
       event.preventDefault();
-      location.href = match.href;
+      location.href = option.dataset.href;
     });
     list.append(option);
   });
@@ -177,7 +199,7 @@ if (box) {
     timer = setTimeout(async () => {
       request = new AbortController();
       try {
-        const response = await fetch(`/search/suggest?q=${encodeURIComponent(query)}`, { signal: request.signal });
+        const response = await fetch(`${BASE}/search/suggest?q=${encodeURIComponent(query)}`, { signal: request.signal });
         if (response.ok) showList(await response.json());
       } catch (error) {
         if (error.name !== "AbortError") closeList();
@@ -209,7 +231,7 @@ const job = document.querySelector("[data-job]");
 if (job) {
   let before;
   setInterval(async () => {
-    const { status, waitsFor } = await (await fetch(`/api/v1/verify/jobs/${job.dataset.job}`)).json();
+    const { status, waitsFor } = await (await fetch(`${BASE}/api/v1/verify/jobs/${job.dataset.job}`)).json();
     const now = `${status} ${waitsFor}`;
     if (before !== undefined && before !== now || status !== "pending") location.reload();
     before = now;
@@ -407,7 +429,7 @@ if (document.body.dataset.stream !== undefined && "EventSource" in window) {
       run();
     }, 1000);
   };
-  const stream = new EventSource("/api/v1/stream");
+  const stream = new EventSource(`${BASE}/api/v1/stream`);
   stream.addEventListener("block", () => {
     due = true;
     run();

@@ -1,7 +1,9 @@
 // Forms: keys and webhooks call the API, authorized by a wallet's signature or an API key; verifications and contract calls are
 // sent to pages, and to the API only with a key. Nothing is stored in the browser.
 
-const API = "/api/v1";
+// The path below which the explorer is served.
+const BASE = document.documentElement.dataset.base;
+const API = `${BASE}/api/v1`;
 
 /// Sends JSON to the API and returns the text of the response. An error response is thrown as an Error with the API's message.
 async function send(method, path, { json, key, prefer } = {}) {
@@ -131,20 +133,6 @@ function time(text) {
   return text ? element("time", { datetime: text, title: text }, text.replace("T", " ").slice(0, 19)) : "never";
 }
 
-// The wallet
-
-async function connect() {
-  if (!window.ethereum) throw new Error("No wallet found in this browser. Install one, or sign as shown below.");
-  const [account] = await window.ethereum.request({ method: "eth_requestAccounts" });
-  if (!account) throw new Error("The wallet returned no account.");
-  return account.toLowerCase();
-}
-
-async function sign(account, message) {
-  const bytes = "0x" + [...new TextEncoder().encode(message)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return window.ethereum.request({ method: "personal_sign", params: [bytes, account] });
-}
-
 // Keys
 
 function keys() {
@@ -268,7 +256,7 @@ function webhooks() {
 /// Starts a verification and returns the id of its job. A key makes it a request to the API.
 async function startVerification(fields, key) {
   if (key) return (await request("POST", "/verify", { body: fields, key, prefer: "respond-async" })).id;
-  const { url } = await sendForm("/verify", fields);
+  const { url } = await sendForm(`${BASE}/verify`, fields);
   return new URL(url).pathname.split("/").pop();
 }
 
@@ -281,7 +269,7 @@ function verification() {
   });
   // Fetched on demand, since it may have to be downloaded. Without the list a version can still be typed.
   form.elements.compilerVersion.addEventListener("focus", async () => {
-    const response = await fetch("/verify/compilers");
+    const response = await fetch(`${BASE}/verify/compilers`);
     if (!response.ok) return;
     const options = new DOMParser().parseFromString(await response.text(), "text/html").querySelectorAll("option");
     document.querySelector("#compilers").replaceChildren(...options);
@@ -306,7 +294,7 @@ function verification() {
       if (job.failure) throw new Error(job.failure.detail);
       const outcome = job.answer;
       showNote(note, outcome.message, outcome.success ? "good" : "bad");
-      if (outcome.success) note.append(" ", element("a", { href: `/address/${outcome.address}?tab=contract` }, "See the contract"));
+      if (outcome.success) note.append(" ", element("a", { href: `${BASE}/address/${outcome.address}?tab=contract` }, "See the contract"));
     } finally {
       clearInterval(timer);
     }
@@ -377,3 +365,4 @@ keys();
 webhooks();
 verification();
 calls();
+writes();

@@ -23,7 +23,9 @@ pub(crate) static STYLE: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("style", "css", "text/css; charset=utf-8", include_str!("../assets/style.css")));
 pub(crate) static SCRIPT: LazyLock<Asset> =
     LazyLock::new(|| Asset::script("explorer", include_str!("../assets/explorer.js")));
-pub(crate) static FORMS: LazyLock<Asset> = LazyLock::new(|| Asset::script("forms", include_str!("../assets/forms.js")));
+pub(crate) static FORMS: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::script("forms", concat!(include_str!("../assets/wallet.js"), include_str!("../assets/forms.js")))
+});
 /// Runs before the page is drawn, so that the default colour scheme does not flash.
 pub(crate) static THEME: LazyLock<Asset> = LazyLock::new(|| Asset::script("theme", include_str!("../assets/theme.js")));
 

@@ -104,7 +104,7 @@ impl FormAnswer {
     }
 
     /// As text for a script, and otherwise as a page with a link back to the form.
-    pub(crate) fn respond(
+    pub(crate) async fn respond(
         self,
         app: &WebState,
         audience: Audience,
@@ -114,7 +114,7 @@ impl FormAnswer {
         let Self { status, text } = self;
         let body = match audience {
             Audience::Script => text.into_response(),
-            Audience::Browser => page(&AnswerPage { frame: app.frame(title, Section::None), title, text, back })?,
+            Audience::Browser => page(&AnswerPage { frame: app.frame(title, Section::None).await, title, text, back })?,
         };
         let mut response = (status, body).into_response();
         if status == StatusCode::TOO_MANY_REQUESTS {

@@ -8,6 +8,7 @@ use domain::{BlockNumber, SyncPhase};
 
 use crate::{
     assets::{Asset, FORMS, SCRIPT, STYLE, THEME},
+    base_path::BasePath,
     error::PageError,
     state::WebState,
     view::grouped,
@@ -23,8 +24,12 @@ pub(crate) struct Frame {
     pub(crate) section: Section,
     /// Whether new blocks can change the page, so that it follows them.
     pub(crate) is_live: bool,
+    /// The first indexed block, if the index does not begin with the chain.
+    pub(crate) indexed_since: Option<String>,
     pub(crate) health: Health,
     pub(crate) search: String,
+    /// For scripts, which make links too.
+    pub(crate) base_path: BasePath,
     pub(crate) style: &'static Asset,
     pub(crate) script: &'static Asset,
     pub(crate) theme: &'static Asset,
@@ -39,6 +44,8 @@ pub(crate) enum Section {
     Transactions,
     Tokens,
     Trades,
+    Charts,
+    Gas,
     Contracts,
     Keys,
     Webhooks,
@@ -70,14 +77,18 @@ impl WebState {
         self.sync.borrow().settled.is_some_and(|settled| block <= settled)
     }
 
-    pub(crate) fn frame(&self, title: impl Into<String>, section: Section) -> Frame {
+    pub(crate) async fn frame(&self, title: impl Into<String>, section: Section) -> Frame {
+        // A page whose banner cannot be read says so where its content is read.
+        let coverage = self.chain.coverage().await.unwrap_or_default();
         Frame {
             title: title.into(),
             chain: self.names.chain.clone(),
             section,
             is_live: false,
+            indexed_since: coverage.first_block.filter(|_| !coverage.is_complete()).map(grouped),
             health: self.health(),
             search: String::new(),
+            base_path: self.base_path.clone(),
             style: &STYLE,
             script: &SCRIPT,
             theme: &THEME,

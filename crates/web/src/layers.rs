@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use tower_http::{CompressionLevel, catch_panic::CatchPanicLayer, compression::CompressionLayer};
 
 use crate::{
+    base_path::{self, BasePath},
     budget::{self, PageBudget},
     error::internal_error,
 };
@@ -34,8 +35,9 @@ const SECURITY_HEADERS: [(HeaderName, HeaderValue); 4] = [
     (REFERRER_POLICY, HeaderValue::from_static("same-origin")),
 ];
 
-pub(crate) fn wrap(router: Router, budget: Arc<PageBudget>) -> Router {
+pub(crate) fn wrap(router: Router, budget: Arc<PageBudget>, base_path: BasePath) -> Router {
     router
+        .layer(from_fn_with_state(base_path, base_path::move_links))
         .layer(from_fn(limit_time))
         .layer(from_fn_with_state(budget, budget::count))
         .layer(CatchPanicLayer::custom(respond_to_panic))

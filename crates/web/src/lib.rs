@@ -5,6 +5,7 @@
 //! the forms for keys, webhooks and calls.
 
 mod assets;
+mod base_path;
 mod budget;
 mod details;
 mod diamonds;
@@ -15,13 +16,16 @@ mod interfaces;
 mod layers;
 mod method;
 mod names;
+mod page_names;
 mod pages;
+mod server_address;
 mod state;
 mod view;
 
 use std::sync::Arc;
 
 use axum::Router;
+pub use base_path::BasePath;
 pub use names::Names;
 pub use pages::ROUTES;
 pub use state::WebParts;
@@ -29,7 +33,7 @@ pub use state::WebParts;
 /// All pages, wrapped in their layers.
 pub fn router(parts: WebParts) -> Router {
     let state = Arc::new(state::WebState::new(parts));
-    let budget = Arc::clone(&state.budget);
+    let (budget, base_path) = (Arc::clone(&state.budget), state.base_path.clone());
     let router = pages::router().merge(assets::router()).fallback(pages::show_not_found);
-    layers::wrap(router.with_state(state), budget)
+    layers::wrap(router.with_state(state), budget, base_path)
 }

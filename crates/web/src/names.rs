@@ -6,7 +6,7 @@ use alloy_primitives::address;
 use domain::{Address, Exchange, TokenKind, TokenPrefix, Trade, U256};
 use enrichment::OperatorNames;
 
-use crate::view::{AddressLink, Amount};
+use crate::view::Amount;
 
 /// Addresses that tokens are minted from and burned to.
 const COMMON_NAMES: [(Address, &str); 2] =
@@ -24,10 +24,6 @@ pub struct Names {
 }
 
 impl Names {
-    pub(crate) fn address(&self, address: Address) -> AddressLink {
-        AddressLink::new(address, self.label(&address).as_deref())
-    }
-
     /// The label of an address, or the common name of one that nobody controls.
     pub(crate) fn label(&self, address: &Address) -> Option<String> {
         let common = || COMMON_NAMES.iter().find(|(known, _)| known == address).map(|(_, name)| *name);

@@ -5,9 +5,11 @@ mod approvals;
 mod block;
 mod blocks;
 mod calls;
+mod charts;
 mod contract_tab;
 mod contracts;
 mod developers;
+mod gas;
 mod home;
 mod job;
 mod nft;
@@ -39,10 +41,13 @@ use crate::{
     state::WebState,
 };
 
+pub(crate) use charts::RecentDays;
+pub(crate) use search::verified::VerifiedNames;
+
 type App = Arc<WebState>;
 
 /// The patterns of all pages, assets and redirects, for metrics.
-pub const ROUTES: [&str; 32] = [
+pub const ROUTES: [&str; 35] = [
     "/",
     "/blocks",
     "/block/{id}",
@@ -56,8 +61,11 @@ pub const ROUTES: [&str; 32] = [
     "/token/{address}/{id}",
     "/token/{address}/{id}/image",
     "/trades",
+    "/charts",
+    "/gas",
     "/contracts",
     "/address/{address}/call",
+    "/address/{address}/encode",
     "/verify",
     "/verify/compilers",
     "/keys",
@@ -92,8 +100,11 @@ pub(crate) fn router() -> Router<App> {
         .route("/token/{address}/{id}", get(nft::show))
         .route("/token/{address}/{id}/image", get(nft_metadata::show_image))
         .route("/trades", get(trades::show))
+        .route("/charts", get(charts::show))
+        .route("/gas", get(gas::show))
         .route("/contracts", get(contracts::show))
         .route("/address/{address}/call", post(calls::call).layer(DefaultBodyLimit::max(calls::MAX_BYTES)))
+        .route("/address/{address}/encode", post(calls::encode).layer(DefaultBodyLimit::max(calls::MAX_BYTES)))
         .route("/verify", get(verify::show_form).post(verify::submit).layer(DefaultBodyLimit::max(verify::MAX_BYTES)))
         .route("/verify/compilers", get(verify::list_compilers))
         .route("/keys", get(developers::show_keys))
@@ -159,13 +170,13 @@ struct NotFound {
 
 impl WebState {
     /// A 404 page with advice.
-    fn not_found(&self, what: &str, advice: impl Into<String>) -> Result<Response, PageError> {
-        let frame = self.frame(what, Section::None);
+    async fn not_found(&self, what: &str, advice: impl Into<String>) -> Result<Response, PageError> {
+        let frame = self.frame(what, Section::None).await;
         let body = page(&NotFound { frame, what: what.to_owned(), advice: advice.into() })?;
         Ok((StatusCode::NOT_FOUND, body).into_response())
     }
 }
 
 pub(crate) async fn show_not_found(State(app): State<App>) -> Result<Response, PageError> {
-    app.not_found("No such page", "There is no page at this URL.")
+    app.not_found("No such page", "There is no page at this URL.").await
 }

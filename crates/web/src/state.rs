@@ -2,13 +2,23 @@ use std::{num::NonZeroU32, sync::Arc};
 
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, calls::ContractCalls};
-use domain::SyncStatus;
+use domain::{Address, SyncStatus};
 use enrichment::{Accounts, Allowances, Failures, NftMetadataFetcher};
 use node::NodeClient;
+use quick_cache::sync::Cache;
 use store::{ChainReader, VerifiedContracts};
 use tokio::sync::{OnceCell, watch};
 
-use crate::{budget::PageBudget, details::Details, diamonds::Diamonds, interfaces::Interfaces, names::Names};
+use crate::{
+    base_path::BasePath,
+    budget::PageBudget,
+    details::Details,
+    diamonds::Diamonds,
+    interfaces::Interfaces,
+    names::Names,
+    page_names::{self, CachedName},
+    pages::{RecentDays, VerifiedNames},
+};
 
 /// The dependencies of the pages.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
@@ -23,6 +33,7 @@ pub struct WebParts {
     pub jobs: VerificationJobs,
     pub sync: watch::Receiver<SyncStatus>,
     pub names: Names,
+    pub base_path: BasePath,
     /// Pages per minute and client; None means unlimited.
     pub pages_per_minute: Option<NonZeroU32>,
     pub proxies: TrustedProxies,
@@ -44,6 +55,10 @@ pub(crate) struct WebState {
     pub(crate) diamonds: Diamonds,
     pub(crate) sync: watch::Receiver<SyncStatus>,
     pub(crate) names: Names,
+    pub(crate) base_path: BasePath,
+    pub(crate) known_names: Cache<Address, CachedName>,
+    pub(crate) verified_names: VerifiedNames,
+    pub(crate) days: RecentDays,
     pub(crate) budget: Arc<PageBudget>,
     node: NodeClient,
     chain_id: OnceCell<u64>,
@@ -70,6 +85,10 @@ impl WebState {
             budget,
             sync: parts.sync,
             names: parts.names,
+            known_names: page_names::cache(),
+            verified_names: VerifiedNames::default(),
+            days: RecentDays::default(),
+            base_path: parts.base_path,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod amount;
 mod chart;
+mod csv;
 mod fields;
 mod links;
 mod log;
@@ -12,12 +13,13 @@ mod text;
 mod time;
 
 pub(crate) use amount::{Amount, grouped, in_units};
-pub(crate) use chart::Chart;
+pub(crate) use chart::{Axes, Chart};
+pub(crate) use csv::csv;
 pub(crate) use fields::{DecodedView, FieldRow, FieldValue};
 pub(crate) use links::{AddressLink, BlockLink, NftLink, TokenLink, TransactionLink, short};
 pub(crate) use log::{ListedLog, LogRow};
 pub(crate) use pager::{Pager, Paging};
-pub(crate) use rows::{BlockRow, InternalRow, ReachView, TradeRow, TransactionRow, TransferRow, fee};
+pub(crate) use rows::{BlockRow, Direction, InternalRow, ReachView, TradeRow, TransactionRow, TransferRow, fee};
 pub(crate) use source::lines as source_lines;
 pub(crate) use text::{sanitize_name, sanitize_text, url_encode};
 pub(crate) use time::Moment;

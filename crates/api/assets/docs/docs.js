@@ -2,6 +2,8 @@
 "use strict";
 
 const METHODS = ["get", "post", "patch", "delete"];
+// The path below which the explorer is served.
+const BASE = location.pathname.replace(/\/docs\/?$/, "");
 const $ = (id) => document.getElementById(id);
 
 function make(tag, properties = {}, ...children) {
@@ -133,7 +135,7 @@ function requestOf(operation, form) {
   if (key && operation.path.startsWith("/api/")) headers["X-API-Key"] = key;
   const body = form.querySelector("textarea")?.value;
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  const url = path + (query.size ? `?${query}` : "");
+  const url = BASE + path + (query.size ? `?${query}` : "");
   return { url, options: { method: operation.method.toUpperCase(), headers, body, cache: "no-store" } };
 }
 
@@ -287,7 +289,7 @@ async function start() {
   $("key").addEventListener("input", () => sessionStorage.setItem("key", $("key").value));
   $("filter").addEventListener("input", () => filter($("filter").value));
   try {
-    const response = await fetch("/api/v1/openapi.json");
+    const response = await fetch(`${BASE}/api/v1/openapi.json`);
     show(await response.json());
   } catch (error) {
     $("loading").textContent = `Cannot load the OpenAPI document: ${error.message}`;

@@ -53,6 +53,8 @@ fn the_document_has_all_routes() {
         "/api/v1/openapi.json",
         "/api/v1/query",
         "/api/v1/stats",
+        "/api/v1/stats/days",
+        "/api/v1/stats/gas",
         "/api/v1/stream",
         "/api/v1/tokens",
         "/api/v1/tokens/{address}",

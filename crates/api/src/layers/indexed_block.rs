@@ -20,7 +20,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(20);
 const API: &str = "/api/v1/";
 /// The resources that are read from the index.
-const RESOURCES: [&str; 6] = ["addresses", "blocks", "query", "stats", "tokens", "transactions"];
+const RESOURCES: [&str; 9] =
+    ["addresses", "blocks", "contracts", "internal-transactions", "logs", "query", "stats", "tokens", "transactions"];
 
 type FoundTip = Pin<Box<dyn Future<Output = Result<Option<BlockNumber>, StoreError>> + Send>>;
 
@@ -102,7 +103,9 @@ mod tests {
 
     #[test]
     fn resources_of_the_index_are_recognized() {
-        for path in ["/api/v1/blocks", "/api/v1/blocks/7", "/api/v1/query", "/api/v1/addresses/0x0/tokens"] {
+        for path in
+            ["/api/v1/blocks", "/api/v1/blocks/7", "/api/v1/query", "/api/v1/addresses/0x0/tokens", "/api/v1/logs"]
+        {
             assert!(IndexedBlock::is_read_at(path), "{path}");
         }
         for path in ["/api/v1/keys", "/api/v1/blocksx", "/api/v1/openapi.json", "/blocks", "/api/v1"] {

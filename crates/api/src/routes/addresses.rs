@@ -77,7 +77,7 @@ async fn get_address(
         .with_counts(transfer_count, trade_count, log_count)
         .with_internal(internal_tx_count, internal_reach)
         .with_source(source);
-    let response = JsonResponse::new(detail, Freshness::UntilNextBlock);
+    let response = JsonResponse::new(detail.with_coverage(app.chain.coverage().await?), Freshness::UntilNextBlock);
     // An account at the tip is valid until the tip changes; an older one only until the node responds again.
     Ok(if is_current { response.cacheable() } else { response })
 }
@@ -89,7 +89,7 @@ async fn get_unindexed(app: &ApiState, address: Address) -> Result<JsonResponse<
     let source = find_source(&*app.verified, address, account.code).await?;
     let labels = app.names.labels();
     let detail = wire::AddressDetail::unindexed(address, &account, labels.find(&address)).with_source(source);
-    let response = JsonResponse::new(detail, Freshness::UntilNextBlock);
+    let response = JsonResponse::new(detail.with_coverage(app.chain.coverage().await?), Freshness::UntilNextBlock);
     Ok(if account.block == tip.number { response.cacheable() } else { response })
 }
 
@@ -117,8 +117,8 @@ async fn list_address_tokens(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<JsonResponse<wire::TokenBalanceList>, ApiError> {
     let page = app.chain.list_address_tokens(address, paging.newest_first()).await?;
-    Ok(JsonResponse::new(wire::TokenBalanceList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock)
-        .cacheable())
+    let list = wire::TokenBalanceList::new(page, app.token_prefix, paging, app.chain.coverage().await?);
+    Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }
 
 /// The code at an address, as far as it is indexed.

@@ -40,20 +40,19 @@ async fn list_approvals(
     let tip = app.chain.find_tip().await?;
     let page = app.chain.list_approvals(address, paging.newest_first()).await?;
     let checked = match tip {
-        Some(tip) => app.allowances.check(address, &page.items, tip).await,
-        None => return Ok(respond(wire::ApprovalList::new(page, None, app.token_prefix, paging))),
+        Some(tip) => match app.allowances.check(address, &page.items, tip).await {
+            Ok(checked) => Some(checked),
+            Err(cause) => {
+                let error: &dyn std::error::Error = &cause;
+                tracing::debug!(error, %address, "allowances were not checked: responding from the index alone");
+                None
+            }
+        },
+        None => None,
     };
-    match checked {
-        Ok(checked) => Ok(respond(wire::ApprovalList::new(page, Some(checked), app.token_prefix, paging)).cacheable()),
-        // The index has what the events say. Not cached: the node may answer the next time.
-        Err(cause) => {
-            let error: &dyn std::error::Error = &cause;
-            tracing::debug!(error, %address, "allowances were not checked: responding from the index alone");
-            Ok(respond(wire::ApprovalList::new(page, None, app.token_prefix, paging)))
-        }
-    }
-}
-
-fn respond(body: wire::ApprovalList) -> JsonResponse<wire::ApprovalList> {
-    JsonResponse::new(body, Freshness::UntilNextBlock)
+    let is_checked = checked.is_some();
+    let list = wire::ApprovalList::new(page, checked, app.token_prefix, paging, app.chain.coverage().await?);
+    let response = JsonResponse::new(list, Freshness::UntilNextBlock);
+    // What the events alone say is not cached: the node may answer the next time.
+    Ok(if is_checked { response.cacheable() } else { response })
 }

@@ -28,7 +28,8 @@ async fn list_blocks(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<JsonResponse<wire::BlockList>, ApiError> {
     let page = app.chain.list_blocks(BlockRange::ALL, paging.newest_first()).await?;
-    Ok(JsonResponse::new(wire::BlockList::new(page, paging), Freshness::UntilNextBlock).cacheable())
+    let list = wire::BlockList::new(page, paging, app.chain.coverage().await?);
+    Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }
 
 /// One block

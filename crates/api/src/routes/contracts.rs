@@ -1,5 +1,5 @@
 use axum::extract::State;
-use contracts::calls::ReadCall;
+use contracts::calls::FunctionCall;
 use domain::{Address, B256, BlockId, BlockRef};
 use node::CallBlock;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -138,7 +138,7 @@ async fn call(
         }
     };
     let arguments = request.args.iter().map(AsRef::as_ref).collect();
-    let call = ReadCall { address, function: &request.function_name, arguments, from: request.from, at };
+    let call = FunctionCall { address, function: &request.function_name, arguments, from: request.from, at };
     let result = app.calls.call(&call).await?;
     Ok(JsonResponse::new(wire::CallResponse { result }, Freshness::Momentary))
 }

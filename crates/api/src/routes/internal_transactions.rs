@@ -84,6 +84,6 @@ async fn list_internal_transactions(
     ValidQuery(params): ValidQuery<ListInternalTransactionsParams>,
 ) -> Result<JsonResponse<wire::InternalTransactionList>, ApiError> {
     let found = app.chain.list_internal_transactions(&params.filter(), params.paging.newest_first()).await?;
-    let list = wire::InternalTransactionList::new(found, params.paging);
+    let list = wire::InternalTransactionList::new(found, params.paging, app.chain.coverage().await?);
     Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }

@@ -88,6 +88,6 @@ async fn list_logs(
     ValidQuery(params): ValidQuery<ListLogsParams>,
 ) -> Result<JsonResponse<wire::LogList>, ApiError> {
     let found = app.chain.list_logs(&params.filter(), params.paging.newest_first()).await?;
-    let list = wire::LogList::new(found, params.paging);
+    let list = wire::LogList::new(found, params.paging, app.chain.coverage().await?);
     Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }

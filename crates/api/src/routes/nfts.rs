@@ -50,7 +50,8 @@ async fn list_token_ids(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<JsonResponse<wire::NftList>, ApiError> {
     let page = app.chain.list_nfts(token, paging.newest_first()).await?.ok_or(ApiError::TokenNotFound)?;
-    Ok(JsonResponse::new(wire::NftList::new(&page, app.token_prefix, paging), Freshness::UntilNextBlock).cacheable())
+    let list = wire::NftList::new(&page, app.token_prefix, paging, app.chain.coverage().await?);
+    Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }
 
 /// One id of a BEP721 or BEP1155 token
@@ -166,7 +167,8 @@ async fn list_token_id_holders(
 ) -> Result<JsonResponse<wire::HolderList>, ApiError> {
     let page = app.chain.list_nft_holders(path.token, path.id, paging.newest_first()).await?;
     let page = page.ok_or(ApiError::TokenIdNotFound)?;
-    Ok(JsonResponse::new(wire::HolderList::new(page, paging), Freshness::UntilNextBlock).cacheable())
+    let list = wire::HolderList::new(page, paging, app.chain.coverage().await?);
+    Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }
 
 /// Transfers of an id, newest first
@@ -190,8 +192,8 @@ async fn list_token_id_transfers(
 ) -> Result<JsonResponse<wire::NftTransferList>, ApiError> {
     let page = app.chain.list_nft_transfers(path.token, path.id, paging.newest_first()).await?;
     let page = page.ok_or(ApiError::TokenIdNotFound)?;
-    let body = wire::NftTransferList::new(page, app.token_prefix, paging);
-    Ok(JsonResponse::new(body, Freshness::UntilNextBlock).cacheable())
+    let list = wire::NftTransferList::new(page, app.token_prefix, paging, app.chain.coverage().await?);
+    Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }
 
 /// Ids of BEP721 and BEP1155 tokens held by an address
@@ -215,5 +217,6 @@ async fn list_address_nfts(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<JsonResponse<wire::HeldNftList>, ApiError> {
     let page = app.chain.list_held_nfts(address, paging.newest_first()).await?;
-    Ok(JsonResponse::new(wire::HeldNftList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock).cacheable())
+    let list = wire::HeldNftList::new(page, app.token_prefix, paging, app.chain.coverage().await?);
+    Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }

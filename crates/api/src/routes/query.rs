@@ -71,7 +71,8 @@ async fn run_query(
 ) -> Result<JsonResponse<wire::QueryResponse>, ApiError> {
     let entity = selection.entity().name();
     let found = select(&app, selection, window).await?;
-    Ok(JsonResponse::new(wire::QueryResponse::new(entity, found, window), Freshness::Momentary).cacheable())
+    let response = wire::QueryResponse::new(entity, found, window, app.chain.coverage().await?);
+    Ok(JsonResponse::new(response, Freshness::Momentary).cacheable())
 }
 
 async fn select(app: &App, selection: Selection, window: PageRequest) -> Result<Page<QueryRecord>, ApiError> {

@@ -28,7 +28,8 @@ async fn list_tokens(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<JsonResponse<wire::TokenList>, ApiError> {
     let page = app.chain.list_tokens(paging.newest_first()).await?;
-    Ok(JsonResponse::new(wire::TokenList::new(page, app.token_prefix, paging), Freshness::UntilNextBlock).cacheable())
+    let list = wire::TokenList::new(page, app.token_prefix, paging, app.chain.coverage().await?);
+    Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }
 
 /// One token
@@ -38,7 +39,7 @@ async fn list_tokens(
     tag = "chain",
     params(AddressInPath),
     responses(
-        (status = 200, description = "The token", body = wire::Token),
+        (status = 200, description = "The token", body = wire::TokenDetail),
         NotModified,
         BadParameter,
         NoSuchToken,
@@ -48,9 +49,10 @@ async fn list_tokens(
 async fn get_token(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
-) -> Result<JsonResponse<wire::Token>, ApiError> {
+) -> Result<JsonResponse<wire::TokenDetail>, ApiError> {
     let token = app.chain.find_token(address).await?.ok_or(ApiError::TokenNotFound)?;
-    Ok(JsonResponse::new(wire::Token::new(token, app.token_prefix), Freshness::UntilNextBlock).cacheable())
+    let token = wire::TokenDetail::new(token, app.token_prefix, app.chain.coverage().await?);
+    Ok(JsonResponse::new(token, Freshness::UntilNextBlock).cacheable())
 }
 
 /// Holders of a token, largest balance first
@@ -78,5 +80,6 @@ async fn list_holders(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<JsonResponse<wire::HolderList>, ApiError> {
     let page = app.chain.list_holders(token, paging.newest_first()).await?.ok_or(ApiError::TokenNotFound)?;
-    Ok(JsonResponse::new(wire::HolderList::new(page, paging), Freshness::UntilNextBlock).cacheable())
+    let list = wire::HolderList::new(page, paging, app.chain.coverage().await?);
+    Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }

@@ -66,7 +66,8 @@ async fn list_transactions(
     ValidQuery(params): ValidQuery<ListTransactionsParams>,
 ) -> Result<JsonResponse<wire::TransactionList>, ApiError> {
     let page = app.chain.list_transactions(&params.filter(), params.paging.newest_first()).await?;
-    Ok(JsonResponse::new(wire::TransactionList::new(page, params.paging), Freshness::UntilNextBlock).cacheable())
+    let list = wire::TransactionList::new(page, params.paging, app.chain.coverage().await?);
+    Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }
 
 #[derive(Debug, IntoParams)]

@@ -2,7 +2,7 @@ use domain::{Account, AddressSummary, Code, Creation, InternalReach};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Decimal, Hash, Timestamp, Token, Transaction};
+use super::{Address, Coverage, Decimal, Hash, Timestamp, Token, Transaction};
 
 /// Details of an address.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -55,6 +55,8 @@ pub struct AddressDetail {
     /// Null if the address is not a token.
     #[schema(required = true)]
     pub token: Option<Token>,
+    #[serde(flatten)]
+    pub coverage: Coverage,
 }
 
 /// The contract at an address.
@@ -109,6 +111,7 @@ impl AddressDetail {
             balance_block: account.map(|account| account.block),
             contract: Contract::of(summary.creation, code),
             token,
+            coverage: domain::Coverage::default().into(),
         }
     }
 
@@ -133,6 +136,7 @@ impl AddressDetail {
             balance_block: Some(account.block),
             contract: Contract::of(None, account.code),
             token: None,
+            coverage: domain::Coverage::default().into(),
         }
     }
 
@@ -144,6 +148,11 @@ impl AddressDetail {
     #[must_use]
     pub fn with_internal(self, internal_tx_count: u64, reach: Option<InternalReach>) -> Self {
         Self { internal_tx_count, internal_transactions_from: reach.map(|reach| reach.from), ..self }
+    }
+
+    #[must_use]
+    pub fn with_coverage(self, coverage: domain::Coverage) -> Self {
+        Self { coverage: coverage.into(), ..self }
     }
 }
 

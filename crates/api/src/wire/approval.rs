@@ -3,7 +3,7 @@ use enrichment::CheckedAllowances;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Decimal, Hash, Timestamp, TokenType};
+use super::{Address, Coverage, Decimal, Hash, Timestamp, TokenType};
 use crate::params::Paging;
 
 /// An approval that an address gave and that no event revoked.
@@ -100,6 +100,8 @@ pub struct ApprovalList {
     /// The page size.
     #[schema(example = 25)]
     pub limit: u32,
+    #[serde(flatten)]
+    pub coverage: Coverage,
 }
 
 impl ApprovalList {
@@ -109,6 +111,7 @@ impl ApprovalList {
         checked: Option<CheckedAllowances>,
         prefix: TokenPrefix,
         paging: Paging,
+        coverage: domain::Coverage,
     ) -> Self {
         let checked_block = checked.as_ref().map(|checked| checked.block);
         let mut values = checked.map(|checked| checked.values).unwrap_or_default().into_iter();
@@ -121,6 +124,7 @@ impl ApprovalList {
             checked_block,
             page: paging.page(),
             limit: paging.limit(),
+            coverage: coverage.into(),
         }
     }
 }
@@ -151,6 +155,12 @@ mod tests {
         let page = Page { items: vec![amount, id, all], total: 3 };
         let values = vec![Some(U256::from(5)), Some(U256::ZERO), None];
         let checked = CheckedAllowances { block: 20, values };
-        insta::assert_json_snapshot!(ApprovalList::new(page, Some(checked), TokenPrefix::Bep, Paging::default()));
+        insta::assert_json_snapshot!(ApprovalList::new(
+            page,
+            Some(checked),
+            TokenPrefix::Bep,
+            Paging::default(),
+            domain::Coverage { first_block: Some(0) }
+        ));
     }
 }

@@ -2,7 +2,7 @@ use domain::Page;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Decimal, Hash, Timestamp};
+use super::{Address, Coverage, Decimal, Hash, Timestamp};
 use crate::params::Paging;
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -57,16 +57,19 @@ pub struct BlockList {
     /// The page size.
     #[schema(example = 25)]
     pub limit: u32,
+    #[serde(flatten)]
+    pub coverage: Coverage,
 }
 
 impl BlockList {
     #[must_use]
-    pub fn new(blocks: Page<domain::Block>, paging: Paging) -> Self {
+    pub fn new(blocks: Page<domain::Block>, paging: Paging, coverage: domain::Coverage) -> Self {
         Self {
             blocks: blocks.items.into_iter().map(Block::from).collect(),
             total: blocks.total,
             page: paging.page(),
             limit: paging.limit(),
+            coverage: coverage.into(),
         }
     }
 }
@@ -96,6 +99,10 @@ mod tests {
     fn a_page_of_blocks_has_the_documented_names_and_types() {
         let before_1559 = domain::Block { base_fee_per_gas: None, ..block() };
         let page = Page { items: vec![block(), before_1559], total: 18 };
-        insta::assert_json_snapshot!(BlockList::new(page, Paging::default()));
+        insta::assert_json_snapshot!(BlockList::new(
+            page,
+            Paging::default(),
+            domain::Coverage { first_block: Some(0) }
+        ));
     }
 }

@@ -2,7 +2,7 @@ use domain::{Page, TokenPrefix};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Decimal, Token};
+use super::{Address, Coverage, Decimal, Token};
 use crate::params::Paging;
 
 /// A holder of a token.
@@ -34,16 +34,19 @@ pub struct HolderList {
     /// The page size.
     #[schema(example = 25)]
     pub limit: u32,
+    #[serde(flatten)]
+    pub coverage: Coverage,
 }
 
 impl HolderList {
     #[must_use]
-    pub fn new(holders: Page<domain::Holder>, paging: Paging) -> Self {
+    pub fn new(holders: Page<domain::Holder>, paging: Paging, coverage: domain::Coverage) -> Self {
         Self {
             holders: holders.items.into_iter().map(Holder::from).collect(),
             total: holders.total,
             page: paging.page(),
             limit: paging.limit(),
+            coverage: coverage.into(),
         }
     }
 }
@@ -78,16 +81,24 @@ pub struct TokenBalanceList {
     /// The page size.
     #[schema(example = 25)]
     pub limit: u32,
+    #[serde(flatten)]
+    pub coverage: Coverage,
 }
 
 impl TokenBalanceList {
     #[must_use]
-    pub fn new(held: Page<domain::TokenBalance>, prefix: TokenPrefix, paging: Paging) -> Self {
+    pub fn new(
+        held: Page<domain::TokenBalance>,
+        prefix: TokenPrefix,
+        paging: Paging,
+        coverage: domain::Coverage,
+    ) -> Self {
         Self {
             tokens: held.items.into_iter().map(|held| TokenBalance::new(held, prefix)).collect(),
             total: held.total,
             page: paging.page(),
             limit: paging.limit(),
+            coverage: coverage.into(),
         }
     }
 }
@@ -102,13 +113,22 @@ mod tests {
     fn a_page_of_holders_has_the_documented_names_and_types() {
         // More than 256 bits: the sum over many ids.
         let holder = domain::Holder { address: Address::repeat_byte(0xaa), balance: Balance::MAX };
-        insta::assert_json_snapshot!(HolderList::new(Page { items: vec![holder], total: 7 }, Paging::default()));
+        insta::assert_json_snapshot!(HolderList::new(
+            Page { items: vec![holder], total: 7 },
+            Paging::default(),
+            domain::Coverage { first_block: Some(0) }
+        ));
     }
 
     #[test]
     fn a_page_of_balances_has_the_documented_names_and_types() {
         let held = domain::TokenBalance { token: coin(), balance: Balance::from(5_u64) };
         let page = Page { items: vec![held], total: 1 };
-        insta::assert_json_snapshot!(TokenBalanceList::new(page, TokenPrefix::Bep, Paging::default()));
+        insta::assert_json_snapshot!(TokenBalanceList::new(
+            page,
+            TokenPrefix::Bep,
+            Paging::default(),
+            domain::Coverage { first_block: Some(0) }
+        ));
     }
 }

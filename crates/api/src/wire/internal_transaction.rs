@@ -2,7 +2,7 @@ use domain::{InternalKind, InternalPage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Decimal, Hash, Timestamp};
+use super::{Address, Coverage, Decimal, Hash, Timestamp};
 use crate::params::Paging;
 
 /// What happened inside a transaction.
@@ -93,11 +93,13 @@ pub struct InternalTransactionList {
     /// Null without traces.
     #[schema(required = true, example = 21_000_000)]
     pub complete_to: Option<u64>,
+    #[serde(flatten)]
+    pub coverage: Coverage,
 }
 
 impl InternalTransactionList {
     #[must_use]
-    pub fn new(found: InternalPage, paging: Paging) -> Self {
+    pub fn new(found: InternalPage, paging: Paging, coverage: domain::Coverage) -> Self {
         let InternalPage { page, reach } = found;
         Self {
             internal_transactions: page.items.into_iter().map(InternalTransaction::from).collect(),
@@ -106,6 +108,7 @@ impl InternalTransactionList {
             limit: paging.limit(),
             complete_from: reach.map(|reach| reach.from),
             complete_to: reach.map(|reach| reach.to),
+            coverage: coverage.into(),
         }
     }
 }
@@ -139,6 +142,10 @@ mod tests {
         failed.event.error = Some("execution reverted".to_owned());
         let page = Page { items: vec![failed, payment], total: 2 };
         let found = InternalPage { page, reach: Some(InternalReach { from: 3, to: 17 }) };
-        insta::assert_json_snapshot!(InternalTransactionList::new(found, Paging::default()));
+        insta::assert_json_snapshot!(InternalTransactionList::new(
+            found,
+            Paging::default(),
+            domain::Coverage { first_block: Some(0) }
+        ));
     }
 }

@@ -3,7 +3,7 @@ use domain::{IndexedLog, LogPage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Hash, Timestamp};
+use super::{Address, Coverage, Hash, Timestamp};
 use crate::params::Paging;
 
 /// An event that a contract emitted.
@@ -63,11 +63,13 @@ pub struct LogList {
     /// The first indexed block, or null for an empty index.
     #[schema(required = true, example = 0)]
     pub complete_from: Option<u64>,
+    #[serde(flatten)]
+    pub coverage: Coverage,
 }
 
 impl LogList {
     #[must_use]
-    pub fn new(found: LogPage, paging: Paging) -> Self {
+    pub fn new(found: LogPage, paging: Paging, coverage: domain::Coverage) -> Self {
         let LogPage { page, complete_from } = found;
         Self {
             logs: page.items.into_iter().map(EventLog::from).collect(),
@@ -75,6 +77,7 @@ impl LogList {
             page: paging.page(),
             limit: paging.limit(),
             complete_from,
+            coverage: coverage.into(),
         }
     }
 }
@@ -103,6 +106,10 @@ mod tests {
         let mut long = log.clone();
         (long.event.data, long.event.data_size) = (None, 8_193);
         let page = Page { items: vec![long, log], total: 2 };
-        insta::assert_json_snapshot!(LogList::new(LogPage { page, complete_from: Some(3) }, Paging::default()));
+        insta::assert_json_snapshot!(LogList::new(
+            LogPage { page, complete_from: Some(3) },
+            Paging::default(),
+            domain::Coverage { first_block: Some(0) }
+        ));
     }
 }

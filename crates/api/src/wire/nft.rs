@@ -2,7 +2,7 @@ use domain::{Page, TokenPrefix};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Decimal, TokenTransfer, TokenType};
+use super::{Address, Coverage, Decimal, TokenTransfer, TokenType};
 use crate::params::Paging;
 
 /// One id of a BEP721 or BEP1155 token.
@@ -51,16 +51,19 @@ pub struct NftList {
     /// The page size.
     #[schema(example = 25)]
     pub limit: u32,
+    #[serde(flatten)]
+    pub coverage: Coverage,
 }
 
 impl NftList {
     #[must_use]
-    pub fn new(nfts: &Page<domain::Nft>, prefix: TokenPrefix, paging: Paging) -> Self {
+    pub fn new(nfts: &Page<domain::Nft>, prefix: TokenPrefix, paging: Paging, coverage: domain::Coverage) -> Self {
         Self {
             ids: nfts.items.iter().map(|nft| Nft::new(nft, prefix)).collect(),
             total: nfts.total,
             page: paging.page(),
             limit: paging.limit(),
+            coverage: coverage.into(),
         }
     }
 }
@@ -79,16 +82,24 @@ pub struct NftTransferList {
     /// The page size.
     #[schema(example = 25)]
     pub limit: u32,
+    #[serde(flatten)]
+    pub coverage: Coverage,
 }
 
 impl NftTransferList {
     #[must_use]
-    pub fn new(transfers: Page<domain::Transfer>, prefix: TokenPrefix, paging: Paging) -> Self {
+    pub fn new(
+        transfers: Page<domain::Transfer>,
+        prefix: TokenPrefix,
+        paging: Paging,
+        coverage: domain::Coverage,
+    ) -> Self {
         Self {
             transfers: transfers.items.into_iter().map(|transfer| TokenTransfer::new(transfer, prefix)).collect(),
             total: transfers.total,
             page: paging.page(),
             limit: paging.limit(),
+            coverage: coverage.into(),
         }
     }
 }
@@ -136,16 +147,19 @@ pub struct HeldNftList {
     /// The page size.
     #[schema(example = 25)]
     pub limit: u32,
+    #[serde(flatten)]
+    pub coverage: Coverage,
 }
 
 impl HeldNftList {
     #[must_use]
-    pub fn new(held: Page<domain::HeldNft>, prefix: TokenPrefix, paging: Paging) -> Self {
+    pub fn new(held: Page<domain::HeldNft>, prefix: TokenPrefix, paging: Paging, coverage: domain::Coverage) -> Self {
         Self {
             nfts: held.items.into_iter().map(|held| HeldNft::new(held, prefix)).collect(),
             total: held.total,
             page: paging.page(),
             limit: paging.limit(),
+            coverage: coverage.into(),
         }
     }
 }
@@ -168,7 +182,12 @@ mod tests {
         };
         let shared = domain::Nft { kind: TokenKind::Bep1155, owner: None, holder_count: 7, ..nft };
         let page = Page { items: vec![nft, shared], total: 2 };
-        insta::assert_json_snapshot!(NftList::new(&page, TokenPrefix::Bep, Paging::default()));
+        insta::assert_json_snapshot!(NftList::new(
+            &page,
+            TokenPrefix::Bep,
+            Paging::default(),
+            domain::Coverage { first_block: Some(0) }
+        ));
     }
 
     #[test]
@@ -182,6 +201,11 @@ mod tests {
             amount: Balance::MAX,
         };
         let page = Page { items: vec![held], total: 1 };
-        insta::assert_json_snapshot!(HeldNftList::new(page, TokenPrefix::Erc, Paging::default()));
+        insta::assert_json_snapshot!(HeldNftList::new(
+            page,
+            TokenPrefix::Erc,
+            Paging::default(),
+            domain::Coverage { first_block: Some(0) }
+        ));
     }
 }

@@ -2,7 +2,7 @@ use domain::{Page, PageRequest};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Block, DexTrade, EventLog, Token, TokenTransfer, Transaction};
+use super::{Block, Coverage, DexTrade, EventLog, Token, TokenTransfer, Transaction};
 
 /// A kind of record.
 #[derive(Debug, Clone, Copy, ToSchema)]
@@ -36,6 +36,8 @@ pub struct QueryResponse {
     /// The applied offset.
     #[schema(example = 0)]
     pub offset: u64,
+    #[serde(flatten)]
+    pub coverage: Coverage,
 }
 
 /// A record of the requested entity.
@@ -52,7 +54,12 @@ pub enum QueryRecord {
 
 impl QueryResponse {
     #[must_use]
-    pub fn new(entity: &'static str, found: Page<QueryRecord>, window: PageRequest) -> Self {
+    pub fn new(
+        entity: &'static str,
+        found: Page<QueryRecord>,
+        window: PageRequest,
+        coverage: domain::Coverage,
+    ) -> Self {
         Self {
             entity,
             count: found.items.len(),
@@ -60,6 +67,7 @@ impl QueryResponse {
             total: found.total,
             limit: window.limit,
             offset: window.offset,
+            coverage: coverage.into(),
         }
     }
 }
@@ -81,20 +89,27 @@ mod tests {
     fn a_result_has_the_count_and_the_total() {
         let found = Page { items: vec![transfer()], total: 9 };
         let window = PageRequest { offset: 8, ..PageRequest::newest(100) };
-        insta::assert_json_snapshot!(QueryResponse::new("token_transfers", found, window));
+        insta::assert_json_snapshot!(QueryResponse::new(
+            "token_transfers",
+            found,
+            window,
+            domain::Coverage { first_block: Some(7) }
+        ));
     }
 
     #[test]
     fn no_match_is_an_empty_list() {
         let window = PageRequest { offset: 5, ..PageRequest::newest(25) };
-        insta::assert_json_snapshot!(QueryResponse::new("tokens", Page::empty(1), window), @r#"
+        insta::assert_json_snapshot!(QueryResponse::new("tokens", Page::empty(1), window, domain::Coverage::default()), @r#"
         {
           "entity": "tokens",
           "count": 0,
           "data": [],
           "total": 1,
           "limit": 25,
-          "offset": 5
+          "offset": 5,
+          "firstIndexedBlock": null,
+          "complete": false
         }
         "#);
     }

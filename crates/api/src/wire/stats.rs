@@ -1,7 +1,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Decimal;
+use super::{Coverage, Decimal};
 
 /// Statistics of the indexed chain.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -25,10 +25,13 @@ pub struct Stats {
     pub internal_transactions_to: Option<u64>,
     /// Mean effective gas price in wei over the newest 100 blocks with transactions.
     pub avg_gas_price: Decimal,
+    #[serde(flatten)]
+    pub coverage: Coverage,
 }
 
-impl From<domain::Stats> for Stats {
-    fn from(stats: domain::Stats) -> Self {
+impl Stats {
+    #[must_use]
+    pub fn new(stats: domain::Stats, coverage: domain::Coverage) -> Self {
         Self {
             latest_block: stats.latest_block.unwrap_or(0),
             total_transactions: stats.total_transactions,
@@ -37,6 +40,7 @@ impl From<domain::Stats> for Stats {
             internal_transactions_from: stats.internal_reach.map(|reach| reach.from),
             internal_transactions_to: stats.internal_reach.map(|reach| reach.to),
             avg_gas_price: stats.average_gas_price.into(),
+            coverage: coverage.into(),
         }
     }
 }
@@ -47,7 +51,7 @@ mod tests {
 
     #[test]
     fn an_empty_chain_has_zeros() {
-        insta::assert_json_snapshot!(Stats::from(domain::Stats::default()), @r#"
+        insta::assert_json_snapshot!(Stats::new(domain::Stats::default(), domain::Coverage::default()), @r#"
         {
           "latestBlock": 0,
           "totalTransactions": 0,
@@ -55,7 +59,9 @@ mod tests {
           "untracedBlocks": 0,
           "internalTransactionsFrom": null,
           "internalTransactionsTo": null,
-          "avgGasPrice": "0"
+          "avgGasPrice": "0",
+          "firstIndexedBlock": null,
+          "complete": false
         }
         "#);
     }

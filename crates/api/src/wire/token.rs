@@ -2,7 +2,7 @@ use domain::{Page, TokenKind, TokenPrefix};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Decimal};
+use super::{Address, Coverage, Decimal};
 use crate::params::Paging;
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -82,6 +82,23 @@ impl Token {
     }
 }
 
+/// A token, and the part of the chain that its holders are counted in.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenDetail {
+    #[serde(flatten)]
+    pub token: Token,
+    #[serde(flatten)]
+    pub coverage: Coverage,
+}
+
+impl TokenDetail {
+    #[must_use]
+    pub fn new(token: domain::Token, prefix: TokenPrefix, coverage: domain::Coverage) -> Self {
+        Self { token: Token::new(token, prefix), coverage: coverage.into() }
+    }
+}
+
 /// A page of tokens, by number of holders, then by address.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -96,16 +113,19 @@ pub struct TokenList {
     /// The page size.
     #[schema(example = 25)]
     pub limit: u32,
+    #[serde(flatten)]
+    pub coverage: Coverage,
 }
 
 impl TokenList {
     #[must_use]
-    pub fn new(tokens: Page<domain::Token>, prefix: TokenPrefix, paging: Paging) -> Self {
+    pub fn new(tokens: Page<domain::Token>, prefix: TokenPrefix, paging: Paging, coverage: domain::Coverage) -> Self {
         Self {
             tokens: tokens.items.into_iter().map(|token| Token::new(token, prefix)).collect(),
             total: tokens.total,
             page: paging.page(),
             limit: paging.limit(),
+            coverage: coverage.into(),
         }
     }
 }
@@ -144,7 +164,12 @@ pub(super) mod tests {
             ..coin()
         };
         let page = Page { items: vec![coin(), unnamed], total: 2 };
-        insta::assert_json_snapshot!(TokenList::new(page, TokenPrefix::Bep, Paging::default()));
+        insta::assert_json_snapshot!(TokenList::new(
+            page,
+            TokenPrefix::Bep,
+            Paging::default(),
+            domain::Coverage { first_block: Some(0) }
+        ));
     }
 
     #[test]

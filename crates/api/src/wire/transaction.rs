@@ -2,7 +2,7 @@ use domain::Page;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Decimal, Hash, Receiver, Selector, Timestamp};
+use super::{Address, Coverage, Decimal, Hash, Receiver, Selector, Timestamp};
 use crate::params::Paging;
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -71,16 +71,19 @@ pub struct TransactionList {
     /// The page size.
     #[schema(example = 25)]
     pub limit: u32,
+    #[serde(flatten)]
+    pub coverage: Coverage,
 }
 
 impl TransactionList {
     #[must_use]
-    pub fn new(transactions: Page<domain::Transaction>, paging: Paging) -> Self {
+    pub fn new(transactions: Page<domain::Transaction>, paging: Paging, coverage: domain::Coverage) -> Self {
         Self {
             transactions: transactions.items.into_iter().map(Transaction::from).collect(),
             total: transactions.total,
             page: paging.page(),
             limit: paging.limit(),
+            coverage: coverage.into(),
         }
     }
 }
@@ -116,6 +119,10 @@ pub(super) mod tests {
             domain::Transaction { to: None, created: Some(Address::repeat_byte(0xee)), method: None, ..call() };
         let failure = domain::Transaction { succeeded: false, ..call() };
         let page = Page { items: vec![call(), creation, failure], total: 3 };
-        insta::assert_json_snapshot!(TransactionList::new(page, Paging::default()));
+        insta::assert_json_snapshot!(TransactionList::new(
+            page,
+            Paging::default(),
+            domain::Coverage { first_block: Some(0) }
+        ));
     }
 }

@@ -19,11 +19,31 @@ impl FunctionName {
     }
 }
 
-/// Finds the function by name or signature in the first interface that has it.
+/// Finds a view function by name or signature in the first interface that has it.
 pub(super) fn resolve<'a>(
     interfaces: &'a [Interface],
     name: &str,
     arguments: usize,
+) -> Result<&'a Function, CallError> {
+    let function = find(interfaces, name, arguments, is_view)?;
+    if is_view(function) { Ok(function) } else { Err(CallError::NotView { signature: function.signature() }) }
+}
+
+/// Finds any function by name or signature in the first interface that has it.
+pub(super) fn resolve_any<'a>(
+    interfaces: &'a [Interface],
+    name: &str,
+    arguments: usize,
+) -> Result<&'a Function, CallError> {
+    find(interfaces, name, arguments, |_| true)
+}
+
+/// `is_listed` tells which functions the error about an unknown one lists.
+fn find<'a>(
+    interfaces: &'a [Interface],
+    name: &str,
+    arguments: usize,
+    is_listed: fn(&Function) -> bool,
 ) -> Result<&'a Function, CallError> {
     let name_or_signature = FunctionName::new(name);
     for interface in interfaces {
@@ -33,8 +53,8 @@ pub(super) fn resolve<'a>(
             return choose(&matching, &name_or_signature.0, arguments);
         }
     }
-    let view_functions = |interface: &'a Interface| interface.functions.iter().filter(|function| is_view(function));
-    let mut known: Vec<String> = interfaces.iter().flat_map(view_functions).map(Function::signature).collect();
+    let listed = |interface: &'a Interface| interface.functions.iter().filter(|function| is_listed(function));
+    let mut known: Vec<String> = interfaces.iter().flat_map(listed).map(Function::signature).collect();
     known.sort();
     known.dedup();
     known.truncate(MAX_LISTED);
@@ -45,7 +65,6 @@ fn choose<'a>(matching: &[&'a Function], name: &str, arguments: usize) -> Result
     let with_count: Vec<&'a Function> =
         matching.iter().filter(|function| function.inputs.len() == arguments).copied().collect();
     match (&with_count[..], matching) {
-        ([function], _) if !is_view(function) => Err(CallError::NotView { signature: function.signature() }),
         ([function], _) => Ok(function),
         ([], [function]) => Err(CallError::ArgumentCount {
             signature: function.signature(),
@@ -99,6 +118,13 @@ mod tests {
     fn the_first_interface_takes_precedence_over_the_second() {
         assert!(resolve(&interfaces(), "get", 0).unwrap().outputs.is_empty());
         assert_eq!(signature("own", 0).unwrap(), "own()");
+    }
+
+    #[test]
+    fn any_function_can_be_found_for_a_transaction() {
+        assert_eq!(resolve_any(&interfaces(), "set", 1).unwrap().signature(), "set(uint256)");
+        let unknown = resolve_any(&interfaces(), "nope", 0).unwrap_err().to_string();
+        assert!(unknown.contains("set(uint256)"), "{unknown}");
     }
 
     #[test]

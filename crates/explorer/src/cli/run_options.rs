@@ -8,11 +8,12 @@ use enrichment::{DexEntry, IpfsGateway};
 use ipnet::IpNet;
 use node::{BlockChecks, Endpoint};
 use serde::Deserialize;
+use web::BasePath;
 use webhooks::EncryptionKey;
 
 use super::values::{
-    DatabaseUrl, OwnerAccess, Role, Switch, Traces, encryption_key, endpoints, ipfs_gateway, network, networks, roles,
-    token_prefix,
+    DatabaseUrl, OwnerAccess, Role, Switch, Traces, base_path, encryption_key, endpoints, ipfs_gateway, network,
+    networks, roles, token_prefix,
 };
 use crate::logging::LogFormat;
 
@@ -73,6 +74,11 @@ pub(crate) struct RunOptions {
     /// Name of the chain on the pages
     #[arg(long, env = "EXPLORER_CHAIN_NAME", value_name = "NAME")]
     pub(crate) chain_name: Option<String>,
+
+    /// The path below which a proxy serves the API and the pages, such as /explorer [default: /]
+    #[arg(long, env = "EXPLORER_BASE_PATH", value_name = "PATH")]
+    #[serde(deserialize_with = "base_path")]
+    pub(crate) base_path: Option<BasePath>,
 
     /// Symbol of the native coin [default: ETH]
     #[arg(long, env = "EXPLORER_COIN", value_name = "SYMBOL")]
@@ -257,6 +263,7 @@ impl RunOptions {
             lower_head_after: self.lower_head_after.or(other.lower_head_after),
             token_prefix: self.token_prefix.or(other.token_prefix),
             chain_name: self.chain_name.or(other.chain_name),
+            base_path: self.base_path.or(other.base_path),
             coin: self.coin.or(other.coin),
             dex: if self.dex.is_empty() { other.dex } else { self.dex },
             owner_access: self.owner_access.or(other.owner_access),

@@ -6,6 +6,7 @@ use enrichment::IpfsGateway;
 use ipnet::IpNet;
 use node::Endpoint;
 use serde::{Deserialize, de::Error as _};
+use web::BasePath;
 use webhooks::EncryptionKey;
 
 /// The URL of a database. Its password is not shown.
@@ -116,6 +117,10 @@ pub(super) fn encryption_key<'de, D: serde::Deserializer<'de>>(
 }
 
 pub(super) fn ipfs_gateway<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<IpfsGateway>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
+}
+
+pub(super) fn base_path<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<BasePath>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
 }
 

@@ -22,7 +22,7 @@ const [, , , block] = (await query({ entity: "blocks", limit: 4 })).data;
 const everyPage = [
   "/", "/blocks", `/block/${block.number}`, "/transactions", `/tx/${trade.txHash}`, `/address/${trade.maker}`,
   `/address/${trade.maker}?tab=transfers`, `/address/${trade.maker}?tab=tokens`, `/address/${trade.maker}?tab=trades`, "/tokens",
-  `/token/${token.address}`, `/token/${token.address}?tab=holders`, "/transfers", "/trades", "/contracts", "/verify", "/keys", "/webhooks", "/search?q=",
+  `/token/${token.address}`, `/token/${token.address}?tab=holders`, "/transfers", "/trades", "/charts", "/gas", `/address/${trade.maker}?direction=out&fromBlock=x`, "/contracts", "/verify", "/keys", "/webhooks", "/search?q=",
 ];
 
 const scenarios = {
@@ -222,11 +222,23 @@ const scenarios = {
       assert.notEqual(light, dark);
       await page.goto(`${base}/blocks`);
       assert.equal(await background(), dark);
-      const accent = () => page.evaluate(() => getComputedStyle(document.querySelector("a[href='/']") ?? document.body).color);
+      const accent = () => page.evaluate(() => getComputedStyle(document.querySelector("a[href='./']") ?? document.body).color);
       await page.goto(`${base}/docs`);
       assert.equal(await page.evaluate(() => document.documentElement.dataset.scheme), "dark");
       assert.equal(await accent(), "rgb(95, 208, 195)");
-      await Promise.all([page.waitForURL(`${base}/`), page.click("a[href='/']")]);
+      await Promise.all([page.waitForURL(`${base}/`), page.click("a[href='./']")]);
+    }),
+
+  "exact times are shown on request, and stay": () =>
+    open("/blocks", {}, async (page) => {
+      const time = () => page.locator("td time").first().textContent();
+      assert.match(await time(), / ago$/);
+      await page.click("[data-times]");
+      assert.match(await time(), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+      await page.goto(`${base}/transactions`);
+      assert.match(await time(), /^\d{4}-/);
+      await page.click("[data-times]");
+      assert.match(await time(), / ago$/);
     }),
 
   "the color scheme of the system is used": async () => {

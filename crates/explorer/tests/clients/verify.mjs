@@ -177,6 +177,40 @@ const scenarios = {
       await refused("The sender must be", "true", "[]", "");
     }),
 
+  "a wallet signs a transaction of the form, which is followed until it is in a block": () =>
+    open(`/address/${contract}?tab=contract`, {}, async (page) => {
+      const asked = [];
+      let chainId = 1;
+      await page.exposeFunction("walletRequest", async ({ method, params }) => {
+        asked.push(method);
+        if (method === "eth_requestAccounts") return [account.address];
+        if (method === "eth_chainId") return `0x${chainId.toString(16)}`;
+        if (method === "wallet_switchEthereumChain") {
+          chainId = Number(params[0].chainId);
+          return null;
+        }
+        if (method === "eth_estimateGas") return node.request({ method, params });
+        assert.equal(method, "eth_sendTransaction");
+        const { to, data, value, gas } = params[0];
+        const prepared = await wallet.prepareTransactionRequest({ account, chain, to, data, value: BigInt(value), gas: BigInt(gas) });
+        return node.sendRawTransaction({ serializedTransaction: await wallet.signTransaction(prepared) });
+      });
+      // Two wallets: the user chooses.
+      await page.evaluate(() => {
+        const announce = (uuid, name, request) =>
+          dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail: { info: { uuid, name }, provider: { request } } }));
+        announce("1", "Other", () => Promise.reject(new Error("not this one")));
+        announce("2", "Signing wallet", (request) => window.walletRequest(request));
+      });
+      const said = "from a wallet";
+      const note = await call(page, "sign", "today", JSON.stringify({ guest: account.address, words: said, marks: [] }));
+      await page.click("dialog button:text('Signing wallet')");
+      await note.and(page.locator(".good", { hasText: "Succeeded:" })).waitFor({ timeout: 60_000 });
+      assert.deepEqual(asked, ["eth_requestAccounts", "eth_chainId", "wallet_switchEthereumChain", "eth_chainId", "eth_estimateGas", "eth_sendTransaction"]);
+      const { input } = await node.getTransaction({ hash: await note.locator("a").textContent() });
+      assert.equal(input, encodeFunctionData({ abi, functionName: "sign", args: ["today", { guest: account.address, words: said, marks: [] }] }));
+    }),
+
   "a page makes more calls than the API allows without a key, and then asks for a key": async () => {
     const owner = account.address.toLowerCase();
     const timestamp = Date.now();

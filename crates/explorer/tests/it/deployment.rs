@@ -1,10 +1,17 @@
 //! The deployment of docs/deployment.md on loopback: a primary and a standby database, two indexers, two processes that serve
 //! behind nginx with the configuration of the repository, and one that delivers.
 
-use std::{path::Path, process::Command};
+mod containers;
+mod packages;
+mod proxy;
+mod single;
+mod units;
+
+use std::{collections::BTreeSet, path::Path, process::Command};
 
 use serde_json::json;
 
+use self::proxy::Proxy;
 use crate::{
     postgres::{role, server::Server},
     support::{
@@ -12,7 +19,6 @@ use crate::{
         client::Client,
         eventually, expected_state,
         key_request::{KeyRequest, post},
-        process::Process,
         read_api::read_api_through,
         receiver::Receiver,
     },
@@ -21,40 +27,28 @@ use crate::{
 
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");
 
-/// nginx with deploy/nginx.conf, in front of other addresses.
-struct Proxy {
-    client: Client,
-    _process: Process,
-    _folder: tempfile::TempDir,
+/// nginx with deploy/nginx-several.conf, in front of other addresses.
+async fn proxy(servers: [&TestExplorer; 2]) -> (Client, Proxy) {
+    let port = proxy::free_port();
+    let [one, two] = servers.map(|server| server.client().host().to_owned());
+    let listen = format!("listen 127.0.0.1:{port};");
+    let config = deployed_file("nginx-several.conf");
+    let config = replace_all(config, &[("serve-1:3000", &one), ("serve-2:3000", &two), ("listen 80;", &listen)]);
+    let config = config.replace("    access_log off;", &format!("    access_log off; {}", proxy::TEMPORARY_FOLDERS));
+    (Client::new(format!("http://127.0.0.1:{port}")), Proxy::nginx(&config, port).await)
 }
 
-impl Proxy {
-    async fn start(servers: [&TestExplorer; 2]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut config = std::fs::read_to_string(format!("{DEPLOY}/nginx.conf")).unwrap();
-        let [one, two] = servers.map(|server| server.client().host().to_owned());
-        for (written, here) in
-            [("serve-1:3000", one), ("serve-2:3000", two), ("listen 80;", format!("listen 127.0.0.1:{port};"))]
-        {
-            assert_eq!(config.matches(written).count(), 1, "{written}");
-            config = config.replace(written, &here);
-        }
-        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-            .map(|kind| format!("{kind}_temp_path {};", folder.path().join(kind).display()));
-        config = config.replace("    access_log off;", &format!("    access_log off; {}", temporary.join(" ")));
-        let file = folder.path().join("nginx.conf");
-        std::fs::write(&file, config).unwrap();
-        let pid = folder.path().join("pid");
-        let mut command = Command::new("/usr/sbin/nginx");
-        command.arg("-c").arg(&file).arg("-p").arg(folder.path()).args(["-e", "stderr"]);
-        command.arg("-g").arg(format!("daemon off; pid {};", pid.display()));
-        let process = Process::spawn(&mut command);
-        let client = Client::new(format!("http://127.0.0.1:{port}"));
-        eventually("the proxy listens", async || std::net::TcpStream::connect(client.host()).is_ok().then_some(()))
-            .await;
-        Self { client, _process: process, _folder: folder }
+fn deployed_file(name: &str) -> String {
+    std::fs::read_to_string(Path::new(DEPLOY).join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Replaces texts, each of which occurs exactly once.
+fn replace_all(mut text: String, replacements: &[(&str, &str)]) -> String {
+    for (written, here) in replacements {
+        assert_eq!(text.matches(written).count(), 1, "{written}");
+        text = text.replace(written, here);
     }
+    text
 }
 
 #[tokio::test]
@@ -74,39 +68,39 @@ async fn the_deployment_survives_the_loss_of_a_server_and_of_an_indexer() {
         node.wait_for(explorer).await;
     }
     let _standing_by = role(&rpc, &url, "index").spawn();
-    let proxy = Proxy::start([&one, &two]).await;
+    let (through, _proxy) = proxy([&one, &two]).await;
 
     // Everything, through the proxy and both processes behind it.
     let expected = expected_state(&node.rpc, 0, []).await;
-    read_api_through(&proxy.client, expected.address_names()).await.assert_equals(&expected, "through the proxy");
-    let created = post(&proxy.client, &KeyRequest::by(&node.chain.accounts()[0]).body()).await;
+    read_api_through(&through, expected.address_names()).await.assert_equals(&expected, "through the proxy");
+    let created = post(&through, &KeyRequest::by(&node.chain.accounts()[0]).body()).await;
     assert_eq!(created.status, 201, "{}", created.json);
     let receiver = Receiver::start().await;
     let watched = format!("{:#x}", node.account(1));
     let url_of_hook = receiver.url("/hook");
     let body = json!({ "ownerAddress": watched, "url": url_of_hook, "watchAddress": watched, "eventTypes": ["tx"] });
-    let hook = webhooks::send(&proxy.client, "POST", "/api/v1/webhooks", Some(body)).await;
+    let hook = webhooks::send(&through, "POST", "/api/v1/webhooks", Some(body)).await;
     assert_eq!(hook.status, 201, "{}", hook.json);
     let ping = format!("/api/v1/webhooks/{}/ping", hook.json["id"]);
-    assert_eq!(webhooks::send(&proxy.client, "POST", &ping, None).await.status, 202);
+    assert_eq!(webhooks::send(&through, "POST", &ping, None).await.status, 202);
     receiver.wait_for("/hook", 1).await;
-    let event = proxy.client.first_event("/api/v1/stream").await;
+    let event = through.first_event("/api/v1/stream").await;
     assert!(event.contains("data:"), "{event}");
 
     // Behind a proxy, one client is not another.
     let limited = serve().variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 3).start().await;
-    let behind = Proxy::start([&limited, &limited]).await;
+    let (behind, _proxy_of_limited) = proxy([&limited, &limited]).await;
     for (client, statuses) in [("203.0.113.1", [200, 200, 200, 429]), ("203.0.113.2", [200, 200, 200, 429])] {
         for status in statuses {
-            let request = behind.client.request("GET", "/api/v1/stats").header("X-Forwarded-For", client);
-            assert_eq!(behind.client.send(request).await.status, status, "{client}");
+            let request = behind.request("GET", "/api/v1/stats").header("X-Forwarded-For", client);
+            assert_eq!(behind.send(request).await.status, status, "{client}");
         }
     }
 
     // A process that serves is lost: nothing fails.
     one.kill();
     for _ in 0..20 {
-        assert_eq!(proxy.client.get("/api/v1/blocks").await.status, 200);
+        assert_eq!(through.get("/api/v1/blocks").await.status, 200);
     }
     // The indexer is lost: the other one goes on.
     indexing.kill();
@@ -116,12 +110,12 @@ async fn the_deployment_survives_the_loss_of_a_server_and_of_an_indexer() {
     }
     let head = node.chain.head();
     eventually("the second indexer goes on", async || {
-        let blocks = proxy.client.json("/api/v1/blocks?limit=1").await;
+        let blocks = through.json("/api/v1/blocks?limit=1").await;
         (blocks["blocks"][0]["hash"] == head.hash.to_string()).then_some(())
     })
     .await;
     let expected = expected_state(&node.rpc, 0, []).await;
-    read_api_through(&proxy.client, expected.address_names()).await.assert_equals(&expected, "after the losses");
+    read_api_through(&through, expected.address_names()).await.assert_equals(&expected, "after the losses");
 
     // The primary is lost: the index is served from the standby.
     node.stop_serving().await;
@@ -130,7 +124,7 @@ async fn the_deployment_survives_the_loss_of_a_server_and_of_an_indexer() {
     })
     .await;
     primary.kill();
-    let blocks = proxy.client.json("/api/v1/blocks?limit=1").await;
+    let blocks = through.json("/api/v1/blocks?limit=1").await;
     assert_eq!(blocks["blocks"][0]["hash"], head.hash.to_string());
 }
 
@@ -138,23 +132,42 @@ async fn the_deployment_survives_the_loss_of_a_server_and_of_an_indexer() {
 fn the_files_of_the_deployment_use_existing_options() {
     let help = Command::new(env!("CARGO_BIN_EXE_explorer")).args(["run", "--help"]).output().unwrap().stdout;
     let help = String::from_utf8(help).unwrap();
-    let mut files = vec!["compose.yaml".to_owned(), "Dockerfile".to_owned()];
+    let known: BTreeSet<&str> = words(&help).collect();
+    let mut files = ["compose.yaml", "compose-several.yaml", "Dockerfile", "nginx-site.conf", "Caddyfile"]
+        .map(str::to_owned)
+        .to_vec();
     for entry in std::fs::read_dir(Path::new(DEPLOY).join("systemd")).unwrap() {
         files.push(format!("systemd/{}", entry.unwrap().file_name().to_str().unwrap()));
     }
-    assert!(files.len() >= 6, "{files:?}");
+    assert!(files.len() >= 12, "{files:?}");
     let mut options = 0;
     for file in files {
-        let text = std::fs::read_to_string(format!("{DEPLOY}/{file}")).unwrap();
-        let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_' && letter != '-');
-        for word in words {
-            let is_option = word.starts_with("EXPLORER_")
-                || matches!(word, "--role" | "--listen" | "--trusted-proxy" | "--read-database" | "--database");
-            if is_option {
-                assert!(help.contains(word), "{file}: {word} is no option of `explorer run`");
+        let text = deployed_file(&file);
+        let of_other_programs = ["--file", "--detach", "--tag", "--mount", "--webroot", "--webroot-path", "--now"];
+        // Commands of other programs are in lines of their own.
+        let of_the_explorer = text.lines().filter(|line| {
+            ["RUN", "HEALTHCHECK", "COPY", "cargo", "pg_isready"].iter().all(|word| !line.contains(word))
+        });
+        for word in of_the_explorer.flat_map(words) {
+            if word.starts_with("EXPLORER_") || (word.starts_with("--") && !of_other_programs.contains(&word)) {
+                assert!(known.contains(word), "{file}: {word} is no option of `explorer run`");
                 options += 1;
             }
         }
     }
-    assert!(options > 20, "{options}");
+    for entry in std::fs::read_dir(Path::new(DEPLOY).join("../docs/deployment")).unwrap() {
+        let page = entry.unwrap().path();
+        let text = std::fs::read_to_string(&page).unwrap();
+        let commands = text.lines().filter(|line| line.contains("explorer run ")).flat_map(words);
+        let options_of_commands = commands.filter(|word| word.starts_with("--"));
+        for word in options_of_commands.chain(words(&text).filter(|word| word.starts_with("EXPLORER_"))) {
+            assert!(known.contains(word), "{}: {word} is no option of `explorer run`", page.display());
+            options += 1;
+        }
+    }
+    assert!(options > 60, "{options}");
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_' && letter != '-')
 }

@@ -1,7 +1,9 @@
 //! The pages over HTTP and in a real browser.
 
+mod base_path;
 mod decoded;
 mod hostile_names;
+mod lists;
 mod live;
 mod odd_tokens;
 mod summaries;

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod blocks;
+mod days;
 mod health;
 mod min_block;
 mod openapi;

@@ -1,6 +1,6 @@
 use domain::{
-    Address, AddressOverview, AddressSummary, Creation, InternalFilter, PageRequest, TradeFilter, TransactionFilter,
-    TransferFilter,
+    Address, AddressFacts, AddressOverview, AddressSummary, Creation, InternalFilter, PageRequest, TokenName,
+    TradeFilter, TransactionFilter, TransferFilter,
 };
 use store::StoreError;
 
@@ -9,9 +9,20 @@ use crate::{
     keys::{AddressId, Key, ListKind, Table},
     lists::{List, Role},
     rows::CreationRow,
+    token_status::find_token_status,
 };
 
 impl ReadSnapshot {
+    pub(crate) fn describe_address(&self, address: &Address) -> Result<AddressFacts, StoreError> {
+        let Some(id) = self.address_id(address)? else { return Ok(AddressFacts::default()) };
+        let token = match find_token_status(&mut &self.view, id)? {
+            Some(_) => Some(self.token_metadata(id)?),
+            None => None,
+        };
+        let token = token.map(|metadata| TokenName { symbol: metadata.symbol, name: metadata.name });
+        Ok(AddressFacts { code_hash: self.code_hash(id)?, token })
+    }
+
     pub(crate) fn find_address(&self, address: Address) -> Result<Option<AddressSummary>, StoreError> {
         let Some(id) = self.address_id(&address)? else { return self.find_internal_party(address) };
         let transactions = List::open(&self.view, ListKind::Transactions.of(id))?;

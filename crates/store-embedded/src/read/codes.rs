@@ -2,11 +2,17 @@ use domain::{Address, B256, Bytes};
 use store::StoreError;
 
 use super::ReadSnapshot;
-use crate::keys::{Key, Table};
+use crate::keys::{AddressId, Key, Table};
 
 impl ReadSnapshot {
     pub(crate) fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {
-        let Some(id) = self.address_id(&address)? else { return Ok(None) };
+        match self.address_id(&address)? {
+            Some(id) => self.code_hash(id),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn code_hash(&self, id: AddressId) -> Result<Option<B256>, StoreError> {
         // An empty row means that there was no code.
         let row = self.view.get(Table::CodeHash, &Key::id(id))?;
         Ok(row.and_then(|row| B256::try_from(row.as_ref()).ok()))

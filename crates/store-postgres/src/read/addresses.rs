@@ -1,14 +1,19 @@
 use deadpool_postgres::GenericClient;
 use domain::{
-    Address, AddressOverview, AddressSummary, B256, Bytes, Creation, InternalFilter, PageRequest, TransactionFilter,
+    Address, AddressFacts, AddressOverview, AddressSummary, B256, Bytes, Creation, InternalFilter, PageRequest,
+    TokenName, TransactionFilter,
 };
 use store::StoreError;
+use tokio_postgres::Row;
 
 use super::{
     find_tip, find_token, internal::find_internal_activity, intersections::Intersections, list_internal_transactions,
     list_transactions,
 };
-use crate::{database::find, rows::RowExt};
+use crate::{
+    database::{find, query},
+    rows::RowExt,
+};
 
 /// Needs a snapshot.
 pub(crate) async fn find_address(
@@ -106,6 +111,22 @@ async fn count_activity(client: &impl GenericClient, address: Address) -> Result
     find(client, sql, &[&address.as_slice()])
         .await?
         .map_or(Ok([0; 3]), |row| Ok([row.u64(0)?, row.u64(1)?, row.u64(2)?]))
+}
+
+pub(crate) async fn describe_addresses(
+    client: &impl GenericClient,
+    addresses: &[Address],
+) -> Result<Vec<AddressFacts>, StoreError> {
+    let sql = "select c.hash, t.symbol, t.name from unnest($1::bytea[]) with ordinality asked (address, n)
+        left join address a on a.address = asked.address left join address_code c on c.address = a.id
+        left join token t on t.id = a.id order by asked.n";
+    let addresses: Vec<&[u8]> = addresses.iter().map(|address| address.as_slice()).collect();
+    let facts = |row: &Row| {
+        let token = row.option_text(1)?.zip(row.option_text(2)?);
+        let token = token.map(|(symbol, name)| TokenName { symbol, name });
+        Ok(AddressFacts { code_hash: row.option_hash(0)?, token })
+    };
+    query(client, sql, &[&addresses]).await?.iter().map(facts).collect()
 }
 
 pub(crate) async fn find_code_hash(client: &impl GenericClient, address: Address) -> Result<Option<B256>, StoreError> {

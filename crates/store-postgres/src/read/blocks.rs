@@ -1,5 +1,7 @@
 use deadpool_postgres::GenericClient;
-use domain::{Address, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Order, Page, PageRequest, Stats, U256};
+use domain::{
+    Address, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Coverage, Order, Page, PageRequest, Stats, U256,
+};
 use store::StoreError;
 use tokio_postgres::Row;
 
@@ -89,6 +91,10 @@ pub(crate) async fn list_mined_blocks(
 
 pub(crate) async fn find_tip(client: &impl GenericClient) -> Result<Option<BlockRef>, StoreError> {
     Ok(Chain::read(client).await?.tip)
+}
+
+pub(crate) async fn coverage(client: &impl GenericClient) -> Result<Coverage, StoreError> {
+    Ok(Coverage { first_block: Chain::read(client).await?.first_block })
 }
 
 pub(crate) async fn stats(client: &impl GenericClient) -> Result<Stats, StoreError> {

@@ -1,7 +1,7 @@
 use domain::{
-    Account, Address, B256, BlockId, BlockRange, BlockRef, Bytes, Code, Exchange, FailureSource, Holder,
-    InternalFilter, LogFilter, Order, Page, PageRequest, PoolStyle, Stats, Token, TradeFilter, TransactionFailure,
-    TransactionFilter, TransferFilter, U256,
+    Account, Address, AddressFacts, B256, BlockId, BlockRange, BlockRef, Bytes, Code, Exchange, FailureSource, Holder,
+    InternalFilter, LogFilter, Order, Page, PageRequest, PeriodFigures, PoolStyle, Stats, Token, TokenName,
+    TradeFilter, TransactionFailure, TransactionFilter, TransferFilter, U256,
 };
 use rand::{Rng, rngs::StdRng};
 
@@ -13,8 +13,10 @@ pub(super) const ORDERS: [Order; 2] = [Order::NewestFirst, Order::OldestFirst];
 /// Compares every kind of query.
 pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut StdRng) {
     assert_eq!(subject.reader.find_tip().await.expect("tip"), model.tip());
+    assert_eq!(subject.reader.coverage().await.expect("coverage"), model.coverage());
     assert_eq!(subject.reader.stats().await.expect("stats"), model.stats());
     assert_eq!(subject.reader.list_gas_prices(20).await.expect("gas prices"), model.list_gas_prices(20));
+    periods(subject, model).await;
     blocks(subject, model, rng).await;
     single_transactions(subject, model, rng).await;
     transactions(subject, model, chain, rng).await;
@@ -293,9 +295,34 @@ async fn whole_lists(subject: &Subject, model: &Model, chain: &RandomChain) {
     }
 }
 
+/// Periods shorter and longer than the chain, and more than it has.
+async fn periods(subject: &Subject, model: &Model) {
+    for length in [60, 1_000, domain::DAY] {
+        let expected = model.list_periods(length);
+        let found = subject.reader.list_periods(length, u32::MAX).await.expect("periods");
+        assert_eq!(found.iter().map(counted).collect::<Vec<_>>(), expected.iter().map(counted).collect::<Vec<_>>());
+        let tokens: u64 = found.iter().map(|period| period.new_tokens).sum();
+        assert_eq!(tokens, model.stats().total_tokens);
+        let last = subject.reader.list_periods(length, 3).await.expect("periods");
+        assert_eq!(last, found.get(found.len().saturating_sub(3)..).expect("the last periods"));
+    }
+}
+
+/// Without what the model does not have by period.
+fn counted(period: &PeriodFigures) -> PeriodFigures {
+    PeriodFigures { new_addresses: 0, new_tokens: 0, ..*period }
+}
+
 async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {
     let sample = chain.addresses().iter().take(20).chain(chain.addresses().iter().rev().take(20));
-    for address in sample.chain([&Address::repeat_byte(0xee)]) {
+    let sample: Vec<Address> = sample.chain([&Address::repeat_byte(0xee)]).copied().collect();
+    let facts = subject.reader.describe_addresses(&sample).await.expect("facts");
+    assert_eq!(facts.len(), sample.len());
+    for (address, facts) in sample.iter().zip(facts) {
+        let token = subject.reader.find_token(*address).await.expect("token").map(|token| token.metadata);
+        let token = token.map(|metadata| TokenName { symbol: metadata.symbol, name: metadata.name });
+        let code_hash = subject.reader.find_code_hash(*address).await.expect("code hash");
+        assert_eq!(facts, AddressFacts { code_hash, token });
         let found = subject.reader.find_address(*address).await.expect("address");
         assert_eq!(found, model.find_address(*address));
         let overview = subject.reader.find_address_overview(*address, 5).await.expect("overview");

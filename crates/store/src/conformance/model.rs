@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
     Address, AddressSummary, AuditResult, B256, BalanceKey, BalanceSource, Block, BlockChanges, BlockGasPrice, BlockId,
-    BlockNumber, BlockRange, BlockRef, Bytes, Code, Creation, Order, Page, PageRequest, Stats, TokenMetadata,
-    TradeFilter, Transaction, TransactionEvents, TransactionFilter, TransferFilter, U256,
+    BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, Creation, Order, Page, PageRequest, PeriodFigures, Stats,
+    TokenMetadata, TradeFilter, Transaction, TransactionEvents, TransactionFilter, TransferFilter, U256,
 };
 
 use crate::Undo;
@@ -184,6 +184,11 @@ impl Model {
     }
 
     #[must_use]
+    pub fn coverage(&self) -> Coverage {
+        Coverage { first_block: self.blocks.first().map(|changes| changes.block.number) }
+    }
+
+    #[must_use]
     pub fn stats(&self) -> Stats {
         let filled = self.blocks.iter().rev().filter(|changes| !changes.transactions.is_empty()).take(100);
         let prices: Vec<U256> =
@@ -197,6 +202,32 @@ impl Model {
             internal_reach: self.internal_reach(),
             average_gas_price: sum.checked_div(U256::from(prices.len())).unwrap_or_default(),
         }
+    }
+
+    /// Figures of all periods up to that of the tip; new addresses and tokens are not counted.
+    #[must_use]
+    pub fn list_periods(&self, length: u64) -> Vec<PeriodFigures> {
+        let period_of = |changes: &BlockChanges| changes.block.timestamp / length;
+        let (Some(first), Some(last)) = (self.blocks.first(), self.blocks.last()) else { return Vec::new() };
+        let figures = |period: u64| {
+            let blocks: Vec<&BlockChanges> =
+                self.blocks.iter().filter(|changes| period_of(changes) == period).collect();
+            let count = |of: fn(&BlockChanges) -> usize| blocks.iter().map(|changes| of(changes) as u64).sum::<u64>();
+            let transactions = count(|changes| changes.transactions.len());
+            let prices = blocks.iter().flat_map(|changes| &changes.transactions).map(|tx| U256::from(tx.gas_price));
+            PeriodFigures {
+                start: period * length,
+                blocks: blocks.len() as u64,
+                transactions,
+                transfers: count(|changes| changes.transfers.len()),
+                trades: count(|changes| changes.trades.len()),
+                logs: count(|changes| changes.logs.len()),
+                new_addresses: 0,
+                new_tokens: 0,
+                mean_gas_price: prices.sum::<U256>().checked_div(U256::from(transactions)),
+            }
+        };
+        (period_of(first)..=period_of(last)).map(figures).collect()
     }
 
     /// Gas prices of the newest blocks.

@@ -1,13 +1,13 @@
+mod filter;
+
 use askama::Template;
 use axum::{
     extract::{Path, Query, State},
-    http::{HeaderMap, HeaderName, header::HOST},
+    http::HeaderMap,
     response::Response,
 };
-use domain::{
-    Account, Address, Code, Creation, InternalFilter, InternalPage, LogFilter, LogPage, Page, TradeFilter,
-    TransactionFilter, TransferFilter, U256,
-};
+use domain::{Account, Address, Code, Creation, InternalPage, LogFilter, LogPage, Page, TradeFilter, U256};
+use filter::{FilterFields, FilterView};
 use serde::Deserialize;
 
 use super::{
@@ -17,11 +17,12 @@ use super::{
 };
 use crate::{
     error::PageError,
-    frame::{Frame, Section, page},
+    frame::{Frame, Section},
+    page_names::PageNames,
     state::WebState,
     view::{
         AddressLink, Amount, BlockLink, FieldValue, InternalRow, ListedLog, Moment, NftLink, Pager, Paging, ReachView,
-        TokenLink, TradeRow, TransactionLink, TransactionRow, TransferRow, grouped, sanitize_name, short,
+        TokenLink, TradeRow, TransactionLink, TransactionRow, TransferRow, csv, grouped, sanitize_name, short,
     },
 };
 
@@ -29,6 +30,8 @@ use crate::{
 pub(super) struct Params {
     #[serde(default)]
     tab: Option<String>,
+    #[serde(flatten)]
+    filter: FilterFields,
     #[serde(flatten)]
     paging: Paging,
 }
@@ -54,6 +57,8 @@ struct AddressPage {
     creation: Option<TransactionLink>,
     is_contract: bool,
     tab: Tab,
+    /// None for tabs without filters.
+    filter: Option<FilterView>,
     /// None for the contract tab.
     pager: Option<Pager>,
 }
@@ -104,6 +109,7 @@ struct HoldingRow {
     key: Address,
     token: TokenLink,
     name: String,
+    contract: AddressLink,
     kind: &'static str,
     balance: Amount,
 }
@@ -123,8 +129,12 @@ pub(super) async fn show(
     headers: HeaderMap,
 ) -> Result<Response, PageError> {
     let Ok(address) = address.parse::<Address>() else {
-        return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.");
+        return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.").await;
     };
+    if params.paging.is_csv() {
+        return app.export(address, &params).await;
+    }
+    let names = &app.page_names().about(address);
     let overview = app.chain.find_address_overview(address, 0).await?;
     let account = match overview {
         Some(_) => app.account(address).await,
@@ -137,7 +147,8 @@ pub(super) async fn show(
     let (summary, token) = overview.map(|overview| (overview.summary, overview.token)).unzip();
     let (creation, token) = (summary.as_ref().and_then(|summary| summary.creation), token.flatten());
     let full = address.to_checksum(None);
-    let (tab, pager) = app.tab(address, &full, &params, &server_address(&headers)).await?;
+    let filter = params.filter_view(address);
+    let (tab, pager) = app.tab(address, &full, &params, &app.server_address(&headers), names).await?;
     let is_contract = is_contract(account.as_ref(), creation.as_ref());
     let verified = match account.as_ref().and_then(|account| account.code.hash()) {
         Some(hash) => app.verified.find_verified_summary(address, hash).await?,
@@ -153,35 +164,31 @@ pub(super) async fn show(
         None => format!("{kind} {}", short(&full)),
     };
     let is_live = params.paging.is_first() && !tab.is("contract");
-    page(&AddressPage {
-        frame: app.frame(title, Section::None).live_if(is_live),
-        label,
-        kind,
-        is_contract,
-        account: account.map(|account| AccountView::new(&account, &app)),
-        tx_count: grouped(summary.as_ref().map_or(0, |summary| summary.tx_count)),
-        seen: summary
-            .map(|summary| Seen { first: Moment::of(summary.first_seen), last: Moment::of(summary.last_seen) }),
-        transfer_count: grouped(transfer_count),
-        trade_count: grouped(trade_count),
-        internal_count: grouped(internal_count),
-        log_count: grouped(log_count),
-        token: token.map(|token| TokenLink::new(address, &token.metadata.symbol, &token.metadata.name)),
-        creator: creation.map(|creation| app.names.address(creation.creator)),
-        creation: creation.map(|creation| TransactionLink::new(creation.tx_hash)),
-        address: full,
-        tab,
-        pager,
-    })
-}
-
-/// The address of this server as the browser knows it, for commands that are shown to the same user.
-fn server_address(headers: &HeaderMap) -> String {
-    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte);
-    let host = Some(text(HOST)).filter(|host| !host.is_empty() && host.len() <= 255 && host.bytes().all(is_host));
-    let is_secure = text(HeaderName::from_static("x-forwarded-proto")).eq_ignore_ascii_case("https");
-    format!("{}://{}", if is_secure { "https" } else { "http" }, host.unwrap_or("127.0.0.1:3000"))
+    app.page(
+        names,
+        &AddressPage {
+            frame: app.frame(title, Section::None).await.live_if(is_live),
+            label,
+            kind,
+            is_contract,
+            account: account.map(|account| AccountView::new(&account, names)),
+            tx_count: grouped(summary.as_ref().map_or(0, |summary| summary.tx_count)),
+            seen: summary
+                .map(|summary| Seen { first: Moment::of(summary.first_seen), last: Moment::of(summary.last_seen) }),
+            transfer_count: grouped(transfer_count),
+            trade_count: grouped(trade_count),
+            internal_count: grouped(internal_count),
+            log_count: grouped(log_count),
+            token: token.map(|token| names.token(address, &token.metadata.symbol, &token.metadata.name)),
+            creator: creation.map(|creation| names.address(creation.creator)),
+            creation: creation.map(|creation| TransactionLink::new(creation.tx_hash)),
+            address: full,
+            tab,
+            filter,
+            pager,
+        },
+    )
+    .await
 }
 
 /// Node calls to fetch an account: balance, nonce and code.
@@ -210,23 +217,31 @@ impl WebState {
         full: &str,
         params: &Params,
         server: &str,
+        names: &PageNames,
     ) -> Result<(Tab, Option<Pager>), PageError> {
         let request = params.paging.request();
         let name = params.tab.as_deref().unwrap_or_default();
-        let path = format!("/address/{full}");
-        let pager = |total| Some(params.paging.pager(format!("{path}?tab={name}"), total));
-        let names = &self.names;
+        let query = params.filter.query();
+        let pager = |total| Some(params.paging.pager(format!("/address/{full}?tab={name}"), total));
+        let filtered =
+            |total| Some(params.paging.pager(format!("/address/{full}?tab={name}{query}"), total).with_csv());
+        let filter = params.filter.parse(address).ok();
         Ok(match name {
             "transfers" => {
-                let filter = TransferFilter::touching(address);
-                let Page { items, total } = self.chain.list_transfers(&filter, request).await?;
-                (Tab::Transfers(items.iter().map(|transfer| TransferRow::new(transfer, names)).collect()), pager(total))
+                let Page { items, total } = match filter {
+                    Some(filter) => self.chain.list_transfers(&filter.transfers(), request).await?,
+                    None => Page::empty(0),
+                };
+                let rows = items.iter().map(|transfer| TransferRow::new(transfer, names));
+                (Tab::Transfers(rows.collect()), filtered(total))
             }
             "internal" => {
-                let filter = InternalFilter::touching(address);
-                let InternalPage { page, reach } = self.chain.list_internal_transactions(&filter, request).await?;
+                let InternalPage { page, reach } = match filter {
+                    Some(filter) => self.chain.list_internal_transactions(&filter.internal(), request).await?,
+                    None => InternalPage { page: Page::empty(0), reach: None },
+                };
                 let rows = page.items.iter().map(|found| InternalRow::new(found, names)).collect();
-                (Tab::Internal(rows, reach.map(ReachView::from)), pager(page.total))
+                (Tab::Internal(rows, reach.map(ReachView::from)), filtered(page.total))
             }
             "logs" => {
                 let LogPage { page, complete_from } = self.chain.list_logs(&LogFilter::of(address), request).await?;
@@ -240,8 +255,9 @@ impl WebState {
                 let Page { items, total } = self.chain.list_address_tokens(address, request).await?;
                 let rows = items.iter().map(|held| HoldingRow {
                     key: held.token.address,
-                    token: TokenLink::new(held.token.address, &held.token.metadata.symbol, &held.token.metadata.name),
+                    token: names.token(held.token.address, &held.token.metadata.symbol, &held.token.metadata.name),
                     name: sanitize_name(&held.token.metadata.name),
+                    contract: AddressLink::bare(held.token.address),
                     kind: names.token_kind(held.token.kind),
                     balance: Amount::of(held.balance, held.token.metadata.decimals, ""),
                 });
@@ -251,7 +267,7 @@ impl WebState {
                 let Page { items, total } = self.chain.list_held_nfts(address, request).await?;
                 let rows = items.iter().map(|held| NftRow {
                     key: format!("{:#x}-{}", held.token, held.id),
-                    token: TokenLink::new(held.token, &held.token_symbol, &held.token_name),
+                    token: names.token(held.token, &held.token_symbol, &held.token_name),
                     kind: names.token_kind(held.kind),
                     id: self.nft_link(held.token, held.id),
                     amount: Amount::of(held.amount, 0, ""),
@@ -259,7 +275,7 @@ impl WebState {
                 (Tab::Nfts(rows.collect()), pager(total))
             }
             "approvals" => {
-                let (view, total) = self.approvals(address, request).await?;
+                let (view, total) = self.approvals(address, request, names).await?;
                 (Tab::Approvals(view), pager(total))
             }
             "trades" => {
@@ -267,26 +283,70 @@ impl WebState {
                 let Page { items, total } = self.chain.list_trades(&filter, request).await?;
                 (Tab::Trades(items.iter().map(|trade| TradeRow::new(trade, names)).collect()), pager(total))
             }
-            "contract" => (Tab::Contract(Box::new(Box::pin(self.contract(address, server)).await?)), None),
+            "contract" => (Tab::Contract(Box::new(Box::pin(self.contract(address, server, names)).await?)), None),
             _ => {
-                let Page { items, total } =
-                    self.chain.list_transactions(&TransactionFilter::touching(address), request).await?;
+                let Page { items, total } = match filter {
+                    Some(filter) => self.chain.list_transactions(&filter.transactions(), request).await?,
+                    None => Page::empty(0),
+                };
                 let methods = self.methods_of(&items).await?;
                 let rows = items.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect();
-                (Tab::Transactions(rows), Some(params.paging.pager(path, total)))
+                // The first tab needs no name in the URL.
+                let path = match query.strip_prefix('&') {
+                    Some(query) => format!("/address/{full}?{query}"),
+                    None => format!("/address/{full}"),
+                };
+                (Tab::Transactions(rows), Some(params.paging.pager(path, total).with_csv()))
             }
         })
     }
 }
 
+impl Params {
+    /// The form of a tab whose list can be filtered.
+    fn filter_view(&self, address: Address) -> Option<FilterView> {
+        match self.tab.as_deref().unwrap_or_default() {
+            "" | "transactions" | "internal" => Some(self.filter.view(false, self.filter.parse(address).err())),
+            "transfers" => Some(self.filter.view(true, self.filter.parse(address).err())),
+            _ => None,
+        }
+    }
+}
+
+impl WebState {
+    /// The page of a list as a file for spreadsheets.
+    async fn export(&self, address: Address, params: &Params) -> Result<Response, PageError> {
+        let filter = match params.filter.parse(address) {
+            Ok(filter) => filter,
+            Err(error) => return self.not_found("No such list", error).await,
+        };
+        let (request, name) = (params.paging.request(), params.tab.as_deref().unwrap_or_default());
+        let file = |kind: &str| format!("{kind}-{address:#x}");
+        Ok(match name {
+            "transfers" => {
+                csv(&file("transfers"), &self.chain.list_transfers(&filter.transfers(), request).await?.items)
+            }
+            "internal" => {
+                let found = self.chain.list_internal_transactions(&filter.internal(), request).await?;
+                csv(&file("internal-transactions"), &found.page.items)
+            }
+            "" | "transactions" => {
+                let found = self.chain.list_transactions(&filter.transactions(), request).await?;
+                csv(&file("transactions"), &found.items)
+            }
+            _ => return self.not_found("No such file", "This list has no file for spreadsheets.").await,
+        })
+    }
+}
+
 impl AccountView {
-    fn new(account: &Account, app: &WebState) -> Self {
+    fn new(account: &Account, names: &PageNames) -> Self {
         Self {
-            balance: app.names.coin(account.balance),
+            balance: names.coin(account.balance),
             block: BlockLink::new(account.block),
             nonce: grouped(account.nonce),
             delegate: match account.code {
-                Code::Delegation { target } => Some(app.names.address(target)),
+                Code::Delegation { target } => Some(names.address(target)),
                 Code::None | Code::Contract { .. } => None,
             },
         }

@@ -5,6 +5,7 @@ use enrichment::CheckedAllowances;
 
 use crate::{
     error::PageError,
+    page_names::PageNames,
     state::WebState,
     view::{AddressLink, Amount, BlockLink, Moment, NftLink, TokenLink, TransactionLink},
 };
@@ -43,14 +44,15 @@ impl WebState {
         &self,
         owner: Address,
         request: PageRequest,
+        names: &PageNames,
     ) -> Result<(ApprovalsView, u64), PageError> {
         let Page { items, total } = self.chain.list_approvals(owner, request).await?;
         let checked = self.check_allowances(owner, &items).await;
         let value = |position: usize| checked.as_ref().and_then(|checked| *checked.values.get(position)?);
         let rows = items.iter().enumerate().map(|(position, approval)| ApprovalRow {
             key: format!("{:#x}-{:#x}-{:?}", approval.token, approval.spender, approval.scope),
-            token: TokenLink::new(approval.token, &approval.token_symbol, &approval.token_name),
-            spender: self.names.address(approval.spender),
+            token: names.token(approval.token, &approval.token_symbol, &approval.token_name),
+            spender: names.address(approval.spender),
             approved: allowed(approval, approval.value),
             left: value(position).map(|value| allowed(approval, value)),
             hash: TransactionLink::new(approval.tx_hash),

@@ -8,7 +8,7 @@ use domain::{Block, BlockId, BlockRange, TransactionFilter};
 use super::App;
 use crate::{
     error::PageError,
-    frame::{Frame, Section, page},
+    frame::{Frame, Section},
     view::{AddressLink, Amount, Moment, Pager, Paging, TransactionRow, grouped},
 };
 
@@ -36,37 +36,45 @@ pub(super) async fn show(
     Path(id): Path<String>,
     Query(paging): Query<Paging>,
 ) -> Result<Response, PageError> {
+    let names = &app.page_names();
     let Some(id) = parse(&id) else {
-        return app.not_found(
-            "Not a block",
-            "A block is identified by its number, or by its hash: 0x and 64 hexadecimal digits.",
-        );
+        return app
+            .not_found(
+                "Not a block",
+                "A block is identified by its number, or by its hash: 0x and 64 hexadecimal digits.",
+            )
+            .await;
     };
     let Some(block) = app.chain.find_block(id).await? else {
-        return app.not_found("No such block", "It may not be indexed yet, or it was reverted by a reorg.");
+        return app.not_found("No such block", "It may not be indexed yet, or it was reverted by a reorg.").await;
     };
     let filter = TransactionFilter { blocks: BlockRange::only(block.number), ..TransactionFilter::default() };
     let listed = app.chain.list_transactions(&filter, paging.request()).await?;
     let methods = app.methods_of(&listed.items).await?;
     let tip = app.sync.borrow().tip;
-    page(&BlockPage {
-        frame: app
-            .frame(format!("Block {}", grouped(block.number)), Section::Blocks)
-            .live_if(!app.is_final(block.number)),
-        number: block.number,
-        shown_number: grouped(block.number),
-        is_newest: tip.is_none_or(|tip| tip.number <= block.number),
-        time: Moment::of(block.timestamp),
-        miner: app.names.address(block.miner),
-        gas_used: grouped(block.gas_used),
-        gas_limit: grouped(block.gas_limit),
-        filled: block.gas_used.saturating_mul(100).checked_div(block.gas_limit).unwrap_or_default(),
-        base_fee: block.base_fee_per_gas.map(Amount::gas_price),
-        size: grouped(block.size),
-        transactions: listed.items.iter().map(|tx| TransactionRow::new(tx, &methods, &app.names)).collect(),
-        pager: paging.pager(format!("/block/{}", block.number), listed.total),
-        block,
-    })
+    app.page(
+        names,
+        &BlockPage {
+            frame: app
+                .frame(format!("Block {}", grouped(block.number)), Section::Blocks)
+                .await
+                .live_if(!app.is_final(block.number)),
+            number: block.number,
+            shown_number: grouped(block.number),
+            is_newest: tip.is_none_or(|tip| tip.number <= block.number),
+            time: Moment::of(block.timestamp),
+            miner: names.address(block.miner),
+            gas_used: grouped(block.gas_used),
+            gas_limit: grouped(block.gas_limit),
+            filled: block.gas_used.saturating_mul(100).checked_div(block.gas_limit).unwrap_or_default(),
+            base_fee: block.base_fee_per_gas.map(Amount::gas_price),
+            size: grouped(block.size),
+            transactions: listed.items.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect(),
+            pager: paging.pager(format!("/block/{}", block.number), listed.total),
+            block,
+        },
+    )
+    .await
 }
 
 fn parse(id: &str) -> Option<BlockId> {

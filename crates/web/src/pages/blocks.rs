@@ -8,8 +8,8 @@ use domain::BlockRange;
 use super::App;
 use crate::{
     error::PageError,
-    frame::{Frame, Section, page},
-    view::{BlockRow, Pager, Paging},
+    frame::{Frame, Section},
+    view::{BlockRow, Pager, Paging, csv},
 };
 
 #[derive(Template)]
@@ -21,10 +21,18 @@ struct Blocks {
 }
 
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
+    let names = &app.page_names();
     let listed = app.chain.list_blocks(BlockRange::ALL, paging.request()).await?;
-    page(&Blocks {
-        frame: app.frame("Blocks", Section::Blocks).live_if(paging.is_first()),
-        blocks: listed.items.iter().map(|block| BlockRow::new(block, &app.names)).collect(),
-        pager: paging.pager("/blocks", listed.total),
-    })
+    if paging.is_csv() {
+        return Ok(csv("blocks", &listed.items));
+    }
+    app.page(
+        names,
+        &Blocks {
+            frame: app.frame("Blocks", Section::Blocks).await.live_if(paging.is_first()),
+            blocks: listed.items.iter().map(|block| BlockRow::new(block, names)).collect(),
+            pager: paging.pager("/blocks", listed.total).with_csv(),
+        },
+    )
+    .await
 }

@@ -1,4 +1,5 @@
-//! Calls of read-only functions from the page of a contract. They count against the budget of pages, not against the limit of
+//! Calls of functions from the page of a contract: of read-only ones here, of others by a wallet, which gets the encoded input
+//! from here. They count against the budget of pages, not against the limit of
 //! the API.
 
 use axum::{
@@ -6,7 +7,7 @@ use axum::{
     http::StatusCode,
     response::Response,
 };
-use contracts::calls::{CallError, ReadCall};
+use contracts::calls::{CallError, FunctionCall};
 use domain::{Address, BlockId, BlockRef};
 use node::CallBlock;
 use serde_json::value::RawValue;
@@ -21,6 +22,7 @@ use crate::{
 
 /// The same as the API accepts.
 pub(super) const MAX_BYTES: usize = 64 * 1024;
+const BAD_ARGUMENTS: &str = "args must be a JSON list.";
 const NODE_UNAVAILABLE: &str = "The node is unavailable. Try again shortly.";
 
 pub(super) async fn call(
@@ -30,16 +32,46 @@ pub(super) async fn call(
     fields: FormFields,
 ) -> Result<Response, PageError> {
     let Ok(address) = address.parse::<Address>() else {
-        return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.");
+        return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.").await;
     };
     let answer = app.call_contract(address, &fields).await?;
-    answer.respond(&app, audience, "Result of the call", format!("/address/{}?tab=contract", address.to_checksum(None)))
+    answer
+        .respond(&app, audience, "Result of the call", format!("/address/{}?tab=contract", address.to_checksum(None)))
+        .await
+}
+
+/// The input of a transaction, for a wallet to sign.
+pub(super) async fn encode(
+    State(app): State<App>,
+    Path(address): Path<String>,
+    audience: Audience,
+    fields: FormFields,
+) -> Result<Response, PageError> {
+    let Ok(address) = address.parse::<Address>() else {
+        return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.").await;
+    };
+    let answer = app.encode_call(address, &fields).await;
+    let back = format!("/address/{}?tab=contract", address.to_checksum(None));
+    answer.respond(&app, audience, "Input of the transaction", back).await
 }
 
 impl WebState {
+    async fn encode_call(&self, address: Address, fields: &FormFields) -> FormAnswer {
+        let Ok(arguments) = serde_json::from_str::<Vec<&RawValue>>(fields.find("args").unwrap_or("[]")) else {
+            return FormAnswer::bad_input(BAD_ARGUMENTS);
+        };
+        let function = fields.text("function");
+        let call = FunctionCall { address, function, arguments, from: None, at: CallBlock::Latest };
+        match self.details.call_contract(Box::pin(self.calls.encode(&call))).await {
+            Ok(Ok(input)) => FormAnswer::new(StatusCode::OK, input.to_string()),
+            Ok(Err(error)) => failure(&error),
+            Err(refused) => refusal(refused),
+        }
+    }
+
     async fn call_contract(&self, address: Address, fields: &FormFields) -> Result<FormAnswer, PageError> {
         let Ok(arguments) = serde_json::from_str::<Vec<&RawValue>>(fields.find("args").unwrap_or("[]")) else {
-            return Ok(FormAnswer::bad_input("args must be a JSON list."));
+            return Ok(FormAnswer::bad_input(BAD_ARGUMENTS));
         };
         let from = match fields.find("from").map(str::parse) {
             None => None,
@@ -56,7 +88,7 @@ impl WebState {
                 None => return Ok(FormAnswer::new(StatusCode::NOT_FOUND, "There is no such block in the index.")),
             },
         };
-        let call = ReadCall { address, function: fields.text("function"), arguments, from, at };
+        let call = FunctionCall { address, function: fields.text("function"), arguments, from, at };
         Ok(match self.details.call_contract(Box::pin(self.calls.call(&call))).await {
             Ok(Ok(result)) => {
                 let text = result.as_text().map(str::to_owned);
@@ -66,13 +98,19 @@ impl WebState {
                 )
             }
             Ok(Err(error)) => failure(&error),
-            Err(NodeCallRefused::BudgetSpent) => FormAnswer::new(
-                StatusCode::TOO_MANY_REQUESTS,
-                "You have made many calls in the last minute. Wait a few seconds and call again, or enter an API key: \
-                 calls with a key have a limit of their own.",
-            ),
-            Err(NodeCallRefused::TookTooLong) => FormAnswer::new(StatusCode::SERVICE_UNAVAILABLE, NODE_UNAVAILABLE),
+            Err(refused) => refusal(refused),
         })
+    }
+}
+
+fn refusal(refused: NodeCallRefused) -> FormAnswer {
+    match refused {
+        NodeCallRefused::BudgetSpent => FormAnswer::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "You have made many calls in the last minute. Wait a few seconds and call again, or enter an API key: \
+             calls with a key have a limit of their own.",
+        ),
+        NodeCallRefused::TookTooLong => FormAnswer::new(StatusCode::SERVICE_UNAVAILABLE, NODE_UNAVAILABLE),
     }
 }
 

@@ -10,6 +10,7 @@ use domain::{Address, Artifacts, B256, VerifiedContract};
 use super::contracts::{compiler_name, match_name};
 use crate::{
     error::PageError,
+    page_names::PageNames,
     state::WebState,
     view::{AddressLink, FieldRow, Moment, sanitize_name, source_lines},
 };
@@ -29,7 +30,12 @@ pub(super) struct ContractView {
     pub(super) facets: Vec<FacetView>,
     /// Facets that are not shown.
     pub(super) more_facets: usize,
+    /// Read-only functions.
     pub(super) functions: Vec<FunctionForm>,
+    /// Functions that need a transaction.
+    pub(super) writes: Vec<FunctionForm>,
+    /// Empty while the node does not respond.
+    pub(super) chain_id: String,
     /// Lines for a terminal, with the address of this server.
     pub(super) commands: Vec<CommandLine>,
 }
@@ -83,12 +89,14 @@ pub(super) struct FacetView {
     pub(super) more_functions: usize,
 }
 
-/// A form for a read-only function.
+/// A form for a function.
 pub(super) struct FunctionForm {
     pub(super) name: String,
     pub(super) signature: String,
     pub(super) inputs: Vec<Input>,
     pub(super) outputs: String,
+    /// Whether it takes coins.
+    pub(super) is_payable: bool,
 }
 
 pub(super) struct Input {
@@ -99,7 +107,12 @@ pub(super) struct Input {
 
 impl WebState {
     /// `server` is the address of this server.
-    pub(super) async fn contract(&self, address: Address, server: &str) -> Result<ContractView, PageError> {
+    pub(super) async fn contract(
+        &self,
+        address: Address,
+        server: &str,
+        names: &PageNames,
+    ) -> Result<ContractView, PageError> {
         let code_hash = self.chain.find_code_hash(address).await?;
         let code = match code_hash {
             Some(hash) => self.chain.find_code(hash).await?.unwrap_or_default(),
@@ -117,10 +130,11 @@ impl WebState {
         let callable = target_known.as_ref().or(known.as_ref());
         let mut functions = diamond.and_then(|diamond| diamond.interface()).unwrap_or_default().functions;
         functions.extend(callable.map(|known| Interface::read(&known.code.abi).functions).unwrap_or_default());
-        let chain_id = self.chain_id().await.map_or_else(|| "CHAIN_ID".to_owned(), |id| id.to_string());
+        let chain_id = self.chain_id().await.map(|id| id.to_string());
+        let shown_chain_id = chain_id.as_deref().unwrap_or("CHAIN_ID");
         let commands = match &known {
-            Some(_) => reading_commands(server, &chain_id, address),
-            None => verifying_commands(server, &chain_id, address),
+            Some(_) => reading_commands(server, shown_chain_id, address),
+            None => verifying_commands(server, shown_chain_id, address),
         };
         let shown = code.get(..SHOWN_CODE).unwrap_or(&code);
         Ok(ContractView {
@@ -128,16 +142,18 @@ impl WebState {
             code_bytes: code.len(),
             code: hex::encode_prefixed(shown),
             is_cut: shown.len() < code.len(),
-            functions: forms(&functions),
+            functions: forms(&functions, Use::Read),
+            writes: forms(&functions, Use::Write),
+            chain_id: chain_id.clone().unwrap_or_default(),
             commands,
             facets: diamond
                 .iter()
                 .flat_map(|diamond| &diamond.facets)
-                .map(|facet| FacetView::new(facet, self))
+                .map(|facet| FacetView::new(facet, names))
                 .collect(),
             more_facets: diamond.map_or(0, |diamond| diamond.left_out),
-            proxy: target.map(|target| ProxyView { target: self.names.address(target), known: target_known.is_some() }),
-            verified: known.map(|known| VerifiedView::new(known, self)),
+            proxy: target.map(|target| ProxyView { target: names.address(target), known: target_known.is_some() }),
+            verified: known.map(|known| VerifiedView::new(known, names)),
         })
     }
 
@@ -148,14 +164,14 @@ impl WebState {
 }
 
 impl FacetView {
-    fn new(facet: &Facet, app: &WebState) -> Self {
+    fn new(facet: &Facet, names: &PageNames) -> Self {
         let known = facet.verified.as_ref();
         let named: Vec<&Function> = known.into_iter().flat_map(|known| &known.interface.functions).collect();
         let is_named = |selector: &[u8; 4]| named.iter().any(|function| function.selector().0 == *selector);
         let unnamed: Vec<&[u8; 4]> = facet.selectors.iter().filter(|selector| !is_named(selector)).collect();
         let shown = unnamed.iter().take(SHOWN_SELECTORS).map(hex::encode_prefixed);
         Self {
-            address: app.names.address(facet.address),
+            address: names.address(facet.address),
             name: known.map(|known| sanitize_name(&known.name)).unwrap_or_default(),
             functions: named.iter().map(|function| function.signature()).chain(shown).collect(),
             more_functions: unnamed.len().saturating_sub(SHOWN_SELECTORS),
@@ -164,7 +180,7 @@ impl FacetView {
 }
 
 impl VerifiedView {
-    fn new(contract: VerifiedContract, app: &WebState) -> Self {
+    fn new(contract: VerifiedContract, names: &PageNames) -> Self {
         let arguments = contract.constructor_arguments().cloned();
         let constructor_unproven = contract.creation_match().is_none();
         let VerifiedContract { address, twin_of, code, .. } = contract;
@@ -172,14 +188,14 @@ impl VerifiedView {
         let decoder = Decoder::new(Interface::read(&code.abi));
         let constructed_with = arguments.as_ref().and_then(|arguments| decoder.creation(arguments)).unwrap_or_default();
         Self {
-            constructed_with: constructed_with.iter().map(|field| FieldRow::new(field, &app.names)).collect(),
+            constructed_with: constructed_with.iter().map(|field| FieldRow::new(field, names)).collect(),
             name: sanitize_name(&code.name),
             compiler: compiler_name(&code.compiler),
             kind: match_name(code.runtime_match),
             constructor_unproven,
             license: code.license.as_deref().map(sanitize_name).unwrap_or_default(),
             time: Moment::of(code.verified_at / 1000),
-            twin_of: twin_of.map(|twin| app.names.address(twin)),
+            twin_of: twin_of.map(|twin| names.address(twin)),
             constructor_arguments: arguments.map(hex::encode_prefixed),
             settings: pretty(&code.settings),
             abi: pretty(&code.abi),
@@ -249,13 +265,26 @@ fn pretty(json: &str) -> String {
     value.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| json.to_owned())
 }
 
-/// A form per read-only function; only the first of several with the same selector.
-fn forms(functions: &[Function]) -> Vec<FunctionForm> {
+/// What a function is called for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Read,
+    Write,
+}
+
+impl Use {
+    fn of(function: &Function) -> Self {
+        match function.state_mutability {
+            StateMutability::View | StateMutability::Pure => Self::Read,
+            StateMutability::NonPayable | StateMutability::Payable => Self::Write,
+        }
+    }
+}
+
+/// A form per function of a use; only the first of several with the same selector.
+fn forms(functions: &[Function], wanted: Use) -> Vec<FunctionForm> {
     let mut seen = HashSet::new();
-    let mut is_new_read_only = |function: &&Function| {
-        matches!(function.state_mutability, StateMutability::View | StateMutability::Pure)
-            && seen.insert(function.selector())
-    };
+    let mut is_new = |function: &&Function| Use::of(function) == wanted && seen.insert(function.selector());
     let form = |(number, function): (usize, &Function)| FunctionForm {
         name: sanitize_name(&function.name),
         signature: function.signature(),
@@ -266,7 +295,7 @@ fn forms(functions: &[Function]) -> Vec<FunctionForm> {
             .map(|(index, input)| {
                 let kind = input.selector_type().into_owned();
                 let label = sanitize_name(&format!("{kind} {}", input.name));
-                Input { id: format!("argument-{number}-{index}"), label, kind }
+                Input { id: format!("{wanted:?}-{number}-{index}").to_lowercase(), label, kind }
             })
             .collect(),
         outputs: function
@@ -275,6 +304,7 @@ fn forms(functions: &[Function]) -> Vec<FunctionForm> {
             .map(|output| output.selector_type().into_owned())
             .collect::<Vec<_>>()
             .join(", "),
+        is_payable: function.state_mutability == StateMutability::Payable,
     };
-    functions.iter().filter(&mut is_new_read_only).enumerate().map(form).collect()
+    functions.iter().filter(&mut is_new).enumerate().map(form).collect()
 }

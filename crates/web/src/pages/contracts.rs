@@ -10,8 +10,8 @@ use domain::{Address, Language, MatchKind, VerifiedSummary};
 use super::App;
 use crate::{
     error::PageError,
-    frame::{Frame, Section, page},
-    names::Names,
+    frame::{Frame, Section},
+    page_names::PageNames,
     view::{AddressLink, Moment, Pager, Paging, sanitize_name},
 };
 
@@ -34,7 +34,7 @@ struct ContractRow {
 }
 
 impl ContractRow {
-    fn new(summary: &VerifiedSummary, names: &Names) -> Self {
+    fn new(summary: &VerifiedSummary, names: &PageNames) -> Self {
         Self {
             key: summary.address,
             name: sanitize_name(&summary.name),
@@ -48,12 +48,17 @@ impl ContractRow {
 }
 
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
+    let names = &app.page_names();
     let listed = app.verified.list_verified(paging.request()).await?;
-    page(&Contracts {
-        frame: app.frame("Verified contracts", Section::Contracts).live_if(paging.is_first()),
-        contracts: listed.items.iter().map(|summary| ContractRow::new(summary, &app.names)).collect(),
-        pager: paging.pager("/contracts", listed.total),
-    })
+    app.page(
+        names,
+        &Contracts {
+            frame: app.frame("Verified contracts", Section::Contracts).await.live_if(paging.is_first()),
+            contracts: listed.items.iter().map(|summary| ContractRow::new(summary, names)).collect(),
+            pager: paging.pager("/contracts", listed.total),
+        },
+    )
+    .await
 }
 
 /// The language and the version of a compiler.

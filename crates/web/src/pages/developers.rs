@@ -1,11 +1,7 @@
 //! Pages for developers: API keys and webhooks. Their forms call the API with a script.
 
 use askama::Template;
-use axum::{
-    extract::State,
-    http::{HeaderMap, header::HOST},
-    response::Response,
-};
+use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::App;
 use crate::{
@@ -27,10 +23,9 @@ struct Webhooks {
 }
 
 pub(super) async fn show_keys(State(app): State<App>, headers: HeaderMap) -> Result<Response, PageError> {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
-    page(&Keys { frame: app.frame("API keys", Section::Keys), origin: format!("http://{host}") })
+    page(&Keys { frame: app.frame("API keys", Section::Keys).await, origin: app.server_address(&headers) })
 }
 
 pub(super) async fn show_webhooks(State(app): State<App>) -> Result<Response, PageError> {
-    page(&Webhooks { frame: app.frame("Webhooks", Section::Webhooks) })
+    page(&Webhooks { frame: app.frame("Webhooks", Section::Webhooks).await })
 }

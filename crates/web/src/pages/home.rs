@@ -5,7 +5,7 @@ use domain::{Block, BlockGasPrice, BlockRange, PageRequest, TransactionFilter};
 use super::App;
 use crate::{
     error::PageError,
-    frame::{Frame, Section, page},
+    frame::{Frame, Section},
     view::{Amount, BlockRow, Chart, TransactionRow, grouped, in_units},
 };
 
@@ -27,23 +27,27 @@ struct Home {
 }
 
 pub(super) async fn show(State(app): State<App>) -> Result<Response, PageError> {
+    let names = &app.page_names();
     let stats = app.chain.stats().await?;
     let blocks = app.chain.list_blocks(BlockRange::ALL, PageRequest::newest(CHARTED_BLOCKS)).await?.items;
     let prices = app.chain.list_gas_prices(CHARTED_BLOCKS).await?;
     let latest =
         app.chain.list_transactions(&TransactionFilter::default(), PageRequest::newest(SHOWN_ROWS)).await?.items;
     let methods = app.methods_of(&latest).await?;
-    let names = &app.names;
-    page(&Home {
-        frame: app.frame(format!("{} explorer", names.chain), Section::Home).live_if(true),
-        latest_block: stats.latest_block.map_or_else(|| "none yet".to_owned(), grouped),
-        transactions: grouped(stats.total_transactions),
-        tokens: grouped(stats.total_tokens),
-        gas_price: Amount::gas_price(stats.average_gas_price),
-        charts: vec![transactions_chart(&blocks), gas_price_chart(&blocks, &prices)],
-        blocks: blocks.iter().take(SHOWN_ROWS as usize).map(|block| BlockRow::new(block, names)).collect(),
-        latest: latest.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect(),
-    })
+    app.page(
+        names,
+        &Home {
+            frame: app.frame(format!("{} explorer", names.chain), Section::Home).await.live_if(true),
+            latest_block: stats.latest_block.map_or_else(|| "none yet".to_owned(), grouped),
+            transactions: grouped(stats.total_transactions),
+            tokens: grouped(stats.total_tokens),
+            gas_price: Amount::gas_price(stats.average_gas_price),
+            charts: vec![transactions_chart(&blocks), gas_price_chart(&blocks, &prices)],
+            blocks: blocks.iter().take(SHOWN_ROWS as usize).map(|block| BlockRow::new(block, names)).collect(),
+            latest: latest.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect(),
+        },
+    )
+    .await
 }
 
 fn transactions_chart(blocks: &[Block]) -> Chart {

@@ -13,7 +13,7 @@ use domain::{JobId, JobVerdict};
 use super::App;
 use crate::{
     error::PageError,
-    frame::{Frame, Section, page},
+    frame::{Frame, Section},
     view::{AddressLink, Moment},
 };
 
@@ -51,19 +51,24 @@ impl Progress {
 }
 
 pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Result<Response, PageError> {
+    let names = &app.page_names();
     let job = match id.parse::<JobId>() {
         Ok(id) => app.jobs.find(id, Duration::ZERO).await?,
         Err(_) => None,
     };
     let Some(status) = job else {
-        return app.not_found("No such verification", "Verifications are kept for a week.");
+        return app.not_found("No such verification", "Verifications are kept for a week.").await;
     };
-    page(&JobPage {
-        frame: app.frame("Verification", Section::Contracts),
-        id: status.job.id.to_string(),
-        contract: app.names.address(status.job.address),
-        code: format!("/address/{}?tab=contract#code", status.job.address.to_checksum(None)),
-        submitted: Moment::of(status.job.submitted_at / 1000),
-        progress: Progress::of(&status),
-    })
+    app.page(
+        names,
+        &JobPage {
+            frame: app.frame("Verification", Section::Contracts).await,
+            id: status.job.id.to_string(),
+            contract: names.address(status.job.address),
+            code: format!("/address/{}?tab=contract#code", status.job.address.to_checksum(None)),
+            submitted: Moment::of(status.job.submitted_at / 1000),
+            progress: Progress::of(&status),
+        },
+    )
+    .await
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{App, nft_metadata::MetadataView};
 use crate::{
     error::PageError,
-    frame::{Frame, Section, page},
+    frame::{Frame, Section},
     view::{AddressLink, Amount, Pager, Paging, TokenLink, TransferRow, grouped, sanitize_name, short},
 };
 
@@ -75,13 +75,15 @@ pub(super) async fn show(
     Path((address, id)): Path<(String, String)>,
     Query(params): Query<Params>,
 ) -> Result<Response, PageError> {
+    let names = &app.page_names();
     let (Ok(address), Some(id)) = (address.parse::<Address>(), parse_id(&id)) else {
         return app
-            .not_found("Not a token id", "The URL has the address of a token and one of its ids, a whole number.");
+            .not_found("Not a token id", "The URL has the address of a token and one of its ids, a whole number.")
+            .await;
     };
     let (token, nft) = (app.chain.find_token(address).await?, app.chain.find_nft(address, id).await?);
     let (Some(token), Some(nft)) = (token, nft) else {
-        return app.not_found("No such token id", "No transfer of this id of a token has been indexed.");
+        return app.not_found("No such token id", "No transfer of this id of a token has been indexed.").await;
     };
     let (full, request) = (address.to_checksum(None), params.paging.request());
     let path = format!("/token/{full}/{id}");
@@ -90,13 +92,13 @@ pub(super) async fn show(
         let rows = listed.items.iter().zip(request.offset + 1..).map(|(holder, rank)| HolderRow {
             key: holder.address,
             rank,
-            address: app.names.address(holder.address),
+            address: names.address(holder.address),
             amount: Amount::of(holder.balance, 0, ""),
         });
         (Tab::Holders(rows.collect()), params.paging.pager(format!("{path}?tab=holders"), listed.total))
     } else {
         let listed = app.chain.list_nft_transfers(address, id, request).await?.unwrap_or(Page::empty(0));
-        let rows = listed.items.iter().map(|transfer| TransferRow::new(transfer, &app.names));
+        let rows = listed.items.iter().map(|transfer| TransferRow::new(transfer, names));
         (Tab::Transfers(rows.collect()), params.paging.pager(path, listed.total))
     };
     let metadata = &token.metadata;
@@ -104,24 +106,29 @@ pub(super) async fn show(
         [sanitize_name(&metadata.name), sanitize_name(&metadata.symbol)].into_iter().find(|name| !name.is_empty());
     let name = name.unwrap_or_else(|| short(&full));
     let owner = match nft.owner {
-        Some(owner) => Some(Owner::Address(app.names.address(owner))),
+        Some(owner) => Some(Owner::Address(names.address(owner))),
         None => (nft.kind == domain::TokenKind::Bep721).then_some(Owner::Burned),
     };
-    page(&NftPage {
-        frame: app
-            .frame(format!("{name} #{}", short(&id.to_string())), Section::Tokens)
-            .live_if(params.paging.is_first()),
-        name,
-        id: id.to_string(),
-        token: TokenLink::new(address, &metadata.symbol, &metadata.name),
-        contract: AddressLink::new(address, None),
-        kind: app.names.token_kind(nft.kind),
-        owner,
-        holders: grouped(nft.holder_count),
-        transfers: grouped(nft.transfer_count),
-        metadata: app.nft_metadata(&nft).await?,
-        address: full,
-        tab,
-        pager,
-    })
+    app.page(
+        names,
+        &NftPage {
+            frame: app
+                .frame(format!("{name} #{}", short(&id.to_string())), Section::Tokens)
+                .await
+                .live_if(params.paging.is_first()),
+            name,
+            id: id.to_string(),
+            token: names.token(address, &metadata.symbol, &metadata.name),
+            contract: AddressLink::bare(address),
+            kind: names.token_kind(nft.kind),
+            owner,
+            holders: grouped(nft.holder_count),
+            transfers: grouped(nft.transfer_count),
+            metadata: app.nft_metadata(&nft).await?,
+            address: full,
+            tab,
+            pager,
+        },
+    )
+    .await
 }

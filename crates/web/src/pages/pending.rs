@@ -7,7 +7,7 @@ use domain::{B256, PendingTransaction};
 use super::transaction::type_name;
 use crate::{
     error::PageError,
-    frame::{Frame, Section, page},
+    frame::{Frame, Section},
     method,
     state::WebState,
     view::{AddressLink, Amount, grouped, sanitize_name, short},
@@ -37,14 +37,14 @@ impl WebState {
         let tip = self.sync.borrow().tip.map_or(0, |tip| tip.number);
         match self.details.find_pending(hash).await {
             Some(Ok(Some(found))) if found.is_ahead_of(tip) => self.show_pending(&found).await,
-            Some(Ok(Some(_))) => self.not_found(UNKNOWN, "The node has it in a block that is not indexed."),
+            Some(Ok(Some(_))) => self.not_found(UNKNOWN, "The node has it in a block that is not indexed.").await,
             Some(Ok(None)) => self.not_found(
                 UNKNOWN,
                 "No indexed block contains it, and the node does not know it: it was dropped or replaced by another \
                  transaction of its sender, has not reached the node yet, or belongs to another chain.",
-            ),
+            ).await,
             Some(Err(_)) | None => {
-                self.not_found(UNKNOWN, "It may still be pending: the node could not be asked. Try again shortly.")
+                self.not_found(UNKNOWN, "It may still be pending: the node could not be asked. Try again shortly.").await
             }
         }
     }
@@ -56,19 +56,26 @@ impl WebState {
             let interfaces = self.interfaces_of(to).await?;
             known = interfaces.iter().find_map(|interface| interface.function_name(selector)).map(sanitize_name);
         }
-        let names = &self.names;
-        page(&PendingPage {
-            frame: self.frame(format!("Pending transaction {}", short(&full)), Section::Transactions).live_if(true),
-            hash: full,
-            from: names.address(tx.from),
-            to: tx.to.map(|to| names.address(to)),
-            method: known.unwrap_or_else(|| method::name_of(tx.to, tx.method())),
-            value: names.coin(tx.value),
-            gas_price: tx.gas_price.map(Amount::gas_price),
-            gas_limit: grouped(tx.gas_limit),
-            nonce: grouped(tx.nonce),
-            transaction_type: type_name(tx.form),
-            is_in_pool: tx.block_number.is_none(),
-        })
+        let names = &self.page_names();
+        self.page(
+            names,
+            &PendingPage {
+                frame: self
+                    .frame(format!("Pending transaction {}", short(&full)), Section::Transactions)
+                    .await
+                    .live_if(true),
+                hash: full,
+                from: names.address(tx.from),
+                to: tx.to.map(|to| names.address(to)),
+                method: known.unwrap_or_else(|| method::name_of(tx.to, tx.method())),
+                value: names.coin(tx.value),
+                gas_price: tx.gas_price.map(Amount::gas_price),
+                gas_limit: grouped(tx.gas_limit),
+                nonce: grouped(tx.nonce),
+                transaction_type: type_name(tx.form),
+                is_in_pool: tx.block_number.is_none(),
+            },
+        )
+        .await
     }
 }

@@ -1,4 +1,6 @@
-//! Search by number, hash, address or name.
+//! Search by number, hash, address, link or name.
+
+pub(crate) mod verified;
 
 use askama::Template;
 use axum::{
@@ -60,7 +62,7 @@ pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -
         return Ok(Redirect::to(&only.href).into_response());
     }
     matches.truncate(MAX_MATCHES);
-    let mut frame = app.frame("Search", Section::None);
+    let mut frame = app.frame("Search", Section::None).await;
     // A link may contain any query, including characters that change the direction of text.
     let query = sanitize_text(&query, MAX_QUERY_CHARACTERS);
     frame.search.clone_from(&query);
@@ -80,35 +82,54 @@ impl WebState {
         if let Some(found) = self.exact(query).await? {
             return Ok(vec![found]);
         }
-        let mut matches = Vec::new();
         if query.is_empty() {
-            return Ok(matches);
+            return Ok(Vec::new());
         }
-        let labels = self.names.operator.labels();
-        for (address, label) in labels.starting_with(query).into_iter().take(MAX_MATCHES) {
-            let full = address.to_checksum(None);
-            matches.push(Match {
-                kind: "Address",
-                title: sanitize_name(label),
-                detail: short(&full),
-                href: format!("/address/{full}"),
-            });
+        if let Some(range) = block_range(query) {
+            return Ok(range.map(block_match).into());
         }
+        let labels = self.named_addresses(query);
+        let mut tokens = Vec::new();
         for token in self.chain.search_tokens(query, MAX_MATCHES).await? {
             let full = token.address.to_checksum(None);
             let (name, symbol) = (sanitize_name(&token.metadata.name), sanitize_name(&token.metadata.symbol));
-            matches.push(Match {
+            tokens.push(Match {
                 kind: self.names.token_kind(token.kind),
                 title: if symbol.is_empty() { name.clone() } else { symbol },
                 detail: format!("{name} {} ({} holders)", short(&full), grouped(token.holder_count)),
                 href: format!("/token/{full}"),
             });
         }
-        Ok(matches)
+        let contracts = self.search_verified(query, MAX_MATCHES).await?.into_iter().map(|found| {
+            let full = found.address.to_checksum(None);
+            Match {
+                kind: "Verified contract",
+                title: sanitize_name(&found.name),
+                detail: short(&full),
+                href: format!("/address/{full}?tab=contract"),
+            }
+        });
+        Ok(side_by_side([labels, tokens, contracts.collect()]))
+    }
+
+    /// Addresses whose labels contain the text.
+    fn named_addresses(&self, text: &str) -> Vec<Match> {
+        let labels = self.names.operator.labels();
+        let found = labels.containing(text).into_iter().take(MAX_MATCHES).map(|(address, label)| {
+            let full = address.to_checksum(None);
+            Match {
+                kind: "Address",
+                title: sanitize_name(label),
+                detail: short(&full),
+                href: format!("/address/{full}"),
+            }
+        });
+        found.collect()
     }
 
     /// A match by number, address or hash.
     async fn exact(&self, query: &str) -> Result<Option<Match>, PageError> {
+        let query = linked(query);
         let digits = query.replace([',', '_', ' '], "");
         if let Ok(number) = digits.parse() {
             let block = self.chain.find_block(BlockId::Number(number)).await?;
@@ -137,6 +158,37 @@ impl WebState {
     }
 }
 
+/// Takes matches of all kinds in turn, so that no kind takes all places.
+fn side_by_side(kinds: [Vec<Match>; 3]) -> Vec<Match> {
+    let mut kinds = kinds.map(Vec::into_iter);
+    let mut matches = Vec::new();
+    loop {
+        let before = matches.len();
+        matches.extend(kinds.iter_mut().filter_map(Iterator::next));
+        if matches.len() == before {
+            return matches;
+        }
+    }
+}
+
+/// The number, hash or address in a link to a page of an explorer; other text as it is.
+fn linked(query: &str) -> &str {
+    let Some((_, path)) = query.split_once("://") else { return query };
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let is_id = |part: &&str| {
+        let is_hex = part.strip_prefix("0x").is_some_and(|hex| hex.len() == 40 || hex.len() == 64);
+        is_hex || (!part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    path.split('/').skip(1).find(is_id).unwrap_or(query)
+}
+
+/// The first and the last block of a range such as `1,200 - 1,300`.
+fn block_range(query: &str) -> Option<[u64; 2]> {
+    let (first, last) = query.split_once(['-', '–']).or_else(|| query.split_once(".."))?;
+    let number = |text: &str| text.replace([',', '_', ' ', '.'], "").parse().ok();
+    Some([number(first)?, number(last)?])
+}
+
 /// Tells what is wrong with a hash or an address that was not copied completely.
 fn malformed(query: &str) -> Option<String> {
     let digits = query.strip_prefix("0x").or(query.strip_prefix("0X"))?;
@@ -155,6 +207,34 @@ fn block_match(number: u64) -> Match {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pasted_link_is_what_it_links_to() {
+        let (address, hash) = (format!("0x{}", "ab".repeat(20)), format!("0x{}", "cd".repeat(32)));
+        assert_eq!(linked(&format!("https://bscscan.com/address/{address}#code")), address);
+        assert_eq!(linked(&format!("http://host:3000/base/tx/{hash}?tab=logs")), hash);
+        assert_eq!(linked("https://host/block/17"), "17");
+        assert_eq!(linked("https://host/"), "https://host/");
+        assert_eq!(linked("Coin"), "Coin");
+    }
+
+    #[test]
+    fn a_range_has_two_numbers() {
+        assert_eq!(block_range("1,200 - 1,300"), Some([1_200, 1_300]));
+        assert_eq!(block_range("7..9"), Some([7, 9]));
+        assert_eq!(block_range("7–9"), Some([7, 9]));
+        assert_eq!(block_range("Coin-2"), None);
+    }
+
+    #[test]
+    fn no_kind_takes_all_places() {
+        let matches = |kind: &'static str, count: u64| -> Vec<Match> {
+            (0..count).map(|number| Match { kind, ..block_match(number) }).collect()
+        };
+        let mixed = side_by_side([matches("a", 9), matches("b", 1), matches("c", 2)]);
+        let kinds: Vec<&str> = mixed.iter().map(|found| found.kind).take(6).collect();
+        assert_eq!((kinds, mixed.len()), (vec!["a", "b", "c", "a", "c", "a"], 12));
+    }
 
     #[test]
     fn an_incomplete_hash_is_malformed() {

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use super::App;
 use crate::{
     error::PageError,
-    frame::{Frame, Section, page},
-    names::Names,
+    frame::{Frame, Section},
+    page_names::PageNames,
     view::{AddressLink, Amount, BlockLink, NftLink, Pager, Paging, TransferRow, grouped, sanitize_name, short},
 };
 
@@ -81,11 +81,12 @@ pub(super) async fn show(
     Path(address): Path<String>,
     Query(params): Query<Params>,
 ) -> Result<Response, PageError> {
+    let names = &app.page_names();
     let Ok(address) = address.parse() else {
-        return app.not_found("Not an address", "The address of a token is 0x and 40 hexadecimal digits.");
+        return app.not_found("Not an address", "The address of a token is 0x and 40 hexadecimal digits.").await;
     };
     let Some(token) = app.chain.find_token(address).await? else {
-        return app.not_found("No such token", "No transfer of a token at this address has been indexed.");
+        return app.not_found("No such token", "No transfer of a token at this address has been indexed.").await;
     };
     let path = format!("/token/{}", token.address.to_checksum(None));
     let request = params.paging.request();
@@ -94,23 +95,20 @@ pub(super) async fn show(
         let rows = listed.items.iter().map(|nft| NftRow {
             key: nft.id.to_string(),
             id: app.nft_link(nft.token, nft.id),
-            owner: nft.owner.map(|owner| app.names.address(owner)),
+            owner: nft.owner.map(|owner| names.address(owner)),
             holders: grouped(nft.holder_count),
             transfers: grouped(nft.transfer_count),
         });
         (Tab::Inventory(rows.collect()), params.paging.pager(format!("{path}?tab=inventory"), listed.total))
     } else if params.tab.as_deref() == Some("holders") {
         let listed = app.chain.list_holders(token.address, request).await?.unwrap_or(domain::Page::empty(0));
-        let rows = listed
-            .items
-            .iter()
-            .zip(request.offset + 1..)
-            .map(|(holder, rank)| holder_row(&token, holder, rank, &app.names));
+        let rows =
+            listed.items.iter().zip(request.offset + 1..).map(|(holder, rank)| holder_row(&token, holder, rank, names));
         (Tab::Holders(rows.collect()), params.paging.pager(format!("{path}?tab=holders"), listed.total))
     } else {
         let filter = TransferFilter { token: Some(token.address), ..TransferFilter::default() };
         let listed = app.chain.list_transfers(&filter, request).await?;
-        let rows = listed.items.iter().map(|transfer| TransferRow::new(transfer, &app.names));
+        let rows = listed.items.iter().map(|transfer| TransferRow::new(transfer, names));
         (Tab::Transfers(rows.collect()), params.paging.pager(path, listed.total))
     };
     let metadata = &token.metadata;
@@ -118,26 +116,31 @@ pub(super) async fn show(
     let address = token.address.to_checksum(None);
     let title = [&name, &symbol].into_iter().find(|text| !text.is_empty()).cloned();
     let title = format!("Token {}", title.unwrap_or_else(|| short(&address)));
-    page(&TokenPage {
-        frame: app.frame(title, Section::Tokens).live_if(params.paging.is_first()),
-        address,
-        name,
-        symbol,
-        kind: app.names.token_kind(token.kind),
-        has_ids: token.kind != TokenKind::Bep20,
-        supply: (token.kind != TokenKind::Bep1155).then(|| Amount::of(metadata.total_supply, metadata.decimals, "")),
-        decimals: (token.kind == TokenKind::Bep20).then_some(metadata.decimals),
-        holders: grouped(token.holder_count),
-        transfers: grouped(token.transfer_count),
-        contract: AddressLink::new(token.address, None),
-        balances_from_contract: token.balance_source == BalanceSource::Calls,
-        audited: token.audited_block.map(BlockLink::new),
-        tab,
-        pager,
-    })
+    app.page(
+        names,
+        &TokenPage {
+            frame: app.frame(title, Section::Tokens).await.live_if(params.paging.is_first()),
+            address,
+            name,
+            symbol,
+            kind: names.token_kind(token.kind),
+            has_ids: token.kind != TokenKind::Bep20,
+            supply: (token.kind != TokenKind::Bep1155)
+                .then(|| Amount::of(metadata.total_supply, metadata.decimals, "")),
+            decimals: (token.kind == TokenKind::Bep20).then_some(metadata.decimals),
+            holders: grouped(token.holder_count),
+            transfers: grouped(token.transfer_count),
+            contract: AddressLink::bare(token.address),
+            balances_from_contract: token.balance_source == BalanceSource::Calls,
+            audited: token.audited_block.map(BlockLink::new),
+            tab,
+            pager,
+        },
+    )
+    .await
 }
 
-fn holder_row(token: &Token, holder: &Holder, rank: u64, names: &Names) -> HolderRow {
+fn holder_row(token: &Token, holder: &Holder, rank: u64, names: &PageNames) -> HolderRow {
     HolderRow {
         key: holder.address,
         rank,

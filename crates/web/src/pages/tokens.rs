@@ -8,8 +8,8 @@ use domain::{Address, Token, TokenKind};
 use super::App;
 use crate::{
     error::PageError,
-    frame::{Frame, Section, page},
-    names::Names,
+    frame::{Frame, Section},
+    page_names::PageNames,
     view::{AddressLink, Amount, Pager, Paging, TokenLink, grouped, sanitize_name},
 };
 
@@ -33,11 +33,11 @@ struct TokenRow {
 }
 
 impl TokenRow {
-    fn new(token: &Token, names: &Names) -> Self {
+    fn new(token: &Token, names: &PageNames) -> Self {
         let metadata = &token.metadata;
         Self {
             key: token.address,
-            token: TokenLink::new(token.address, &metadata.symbol, &metadata.name),
+            token: names.token(token.address, &metadata.symbol, &metadata.name),
             name: sanitize_name(&metadata.name),
             kind: names.token_kind(token.kind),
             // A sum over many ids is meaningless.
@@ -45,16 +45,21 @@ impl TokenRow {
                 .then(|| Amount::of(metadata.total_supply, metadata.decimals, "")),
             holders: grouped(token.holder_count),
             transfers: grouped(token.transfer_count),
-            contract: AddressLink::new(token.address, None),
+            contract: names.address(token.address),
         }
     }
 }
 
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
+    let names = &app.page_names();
     let listed = app.chain.list_tokens(paging.request()).await?;
-    page(&Tokens {
-        frame: app.frame("Tokens", Section::Tokens).live_if(paging.is_first()),
-        tokens: listed.items.iter().map(|token| TokenRow::new(token, &app.names)).collect(),
-        pager: paging.pager("/tokens", listed.total),
-    })
+    app.page(
+        names,
+        &Tokens {
+            frame: app.frame("Tokens", Section::Tokens).await.live_if(paging.is_first()),
+            tokens: listed.items.iter().map(|token| TokenRow::new(token, names)).collect(),
+            pager: paging.pager("/tokens", listed.total),
+        },
+    )
+    .await
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::App;
 use crate::{
     error::PageError,
-    frame::{Frame, Section, page},
+    frame::{Frame, Section},
     view::{Pager, Paging, TradeRow, sanitize_name, url_encode},
 };
 
@@ -31,15 +31,20 @@ struct Trades {
 }
 
 pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -> Result<Response, PageError> {
+    let names = &app.page_names();
     let dex = params.dex.as_deref().filter(|dex| !dex.is_empty());
     let exchanges = dex.map(|dex| app.names.operator.dexes().exchanges(dex));
     let filter = TradeFilter { exchanges, ..TradeFilter::default() };
     let listed = app.chain.list_trades(&filter, params.paging.request()).await?;
     let path = dex.map_or_else(|| "/trades".to_owned(), |dex| format!("/trades?dex={}", url_encode(dex)));
-    page(&Trades {
-        frame: app.frame("Trades", Section::Trades).live_if(params.paging.is_first()),
-        dex: dex.map(sanitize_name),
-        trades: listed.items.iter().map(|trade| TradeRow::new(trade, &app.names)).collect(),
-        pager: params.paging.pager(path, listed.total),
-    })
+    app.page(
+        names,
+        &Trades {
+            frame: app.frame("Trades", Section::Trades).await.live_if(params.paging.is_first()),
+            dex: dex.map(sanitize_name),
+            trades: listed.items.iter().map(|trade| TradeRow::new(trade, names)).collect(),
+            pager: params.paging.pager(path, listed.total),
+        },
+    )
+    .await
 }

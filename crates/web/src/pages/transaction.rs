@@ -10,17 +10,19 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use contracts::{decode::Decoded, revert_reason, standards};
-use domain::{Address, FailureSource, InternalFilter, Order, Page, PageRequest, Transaction, TransactionDetail};
+use domain::{
+    Address, BlockId, FailureSource, InternalFilter, Order, Page, PageRequest, Transaction, TransactionDetail, U256,
+};
 use futures::future::try_join_all;
 use summary::{Part, SummaryInput};
 
 use super::App;
 use crate::{
     error::PageError,
-    frame::{Frame, Section, page},
+    frame::{Frame, Section},
     interfaces::KnownInterface,
     method,
-    names::Names,
+    page_names::PageNames,
     state::WebState,
     view::{
         AddressLink, Amount, BlockLink, DecodedView, FieldValue, InternalRow, LogRow, Moment, TradeRow, TransferRow,
@@ -57,6 +59,7 @@ struct TransactionPage {
     value: Amount,
     fee: Amount,
     gas_price: Amount,
+    burnt: Option<BurntFee>,
     gas_used: String,
     nonce: String,
     index: u32,
@@ -67,6 +70,14 @@ struct TransactionPage {
     more_internal: u64,
     trades: Vec<TradeRow>,
     detail: Option<Detail>,
+}
+
+/// How the fee is divided in a block with a base fee.
+struct BurntFee {
+    burnt: Amount,
+    /// For the block's producer.
+    tip: Amount,
+    base_fee: Amount,
 }
 
 /// Why the transaction failed.
@@ -82,8 +93,15 @@ struct Detail {
     gas_limit: String,
     filled: u64,
     transaction_type: String,
+    /// EIP-1559.
+    max_fee: Option<Amount>,
+    max_priority_fee: Option<Amount>,
+    /// What the sender offered, and did not pay.
+    saved: Option<Amount>,
     call: Option<DecodedView>,
     input: String,
+    /// The input, if it is readable text.
+    input_text: Option<String>,
     input_bytes: usize,
     is_cut: bool,
     logs: Vec<LogRow>,
@@ -91,8 +109,9 @@ struct Detail {
 }
 
 pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
+    let names = &app.page_names();
     let Ok(hash) = hash.parse() else {
-        return app.not_found(NOT_A_HASH, HASH_FORMAT);
+        return app.not_found(NOT_A_HASH, HASH_FORMAT).await;
     };
     let Some(tx) = app.chain.find_transaction(hash).await? else {
         return app.show_unindexed(hash).await;
@@ -112,9 +131,10 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
         Some(to) if call.is_some() => app.chain.find_token(to).await?,
         _ => None,
     };
+    let base_fee =
+        app.chain.find_block(BlockId::Number(tx.block_number)).await?.and_then(|block| block.base_fee_per_gas);
     let tip = app.sync.borrow().tip.map_or(tx.block_number, |tip| tip.number);
     let full = format!("{:#x}", tx.hash);
-    let names = &app.names;
     let summary = SummaryInput {
         tx: &tx,
         method: &method,
@@ -126,43 +146,49 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
         trade_count: trades.total,
         names,
     };
-    page(&TransactionPage {
-        frame: app
-            .frame(format!("Transaction {}", short(&full)), Section::Transactions)
-            .live_if(!app.is_final(tx.block_number)),
-        hash: full,
-        summary: summary.summary(),
-        succeeded: tx.succeeded,
-        failure,
-        block: BlockLink::new(tx.block_number),
-        confirmations: grouped(tip.saturating_sub(tx.block_number) + 1),
-        time: Moment::of(tx.timestamp),
-        from: names.address(tx.from),
-        to: tx.to.map(|to| names.address(to)),
-        created: tx.created.map(|created| names.address(created)),
-        value: names.coin(tx.value),
-        fee: names.coin(fee(&tx)),
-        gas_price: Amount::gas_price(tx.gas_price),
-        gas_used: grouped(tx.gas_used),
-        nonce: grouped(tx.nonce),
-        index: tx.index,
-        method,
-        more_transfers: transfers.total - transfers.items.len() as u64,
-        transfers: transfers.items.iter().map(|transfer| TransferRow::new(transfer, names)).collect(),
-        more_internal: internal.total - internal.items.len() as u64,
-        internal: internal.items.iter().map(|found| InternalRow::new(found, names)).collect(),
-        trades: trades.items.iter().map(|trade| TradeRow::new(trade, names)).collect(),
-        detail: detail.map(|detail| Detail::new(&tx, &detail, call.as_ref(), &interfaces, names)),
-    })
+    app.page(
+        names,
+        &TransactionPage {
+            frame: app
+                .frame(format!("Transaction {}", short(&full)), Section::Transactions)
+                .await
+                .live_if(!app.is_final(tx.block_number)),
+            hash: full,
+            summary: summary.summary(),
+            succeeded: tx.succeeded,
+            failure,
+            block: BlockLink::new(tx.block_number),
+            confirmations: grouped(tip.saturating_sub(tx.block_number) + 1),
+            time: Moment::of(tx.timestamp),
+            from: names.address(tx.from),
+            to: tx.to.map(|to| names.address(to)),
+            created: tx.created.map(|created| names.address(created)),
+            value: names.coin(tx.value),
+            fee: names.coin(fee(&tx)),
+            gas_price: Amount::gas_price(tx.gas_price),
+            burnt: base_fee.map(|base_fee| BurntFee::new(&tx, base_fee, names)),
+            gas_used: grouped(tx.gas_used),
+            nonce: grouped(tx.nonce),
+            index: tx.index,
+            method,
+            more_transfers: transfers.total - transfers.items.len() as u64,
+            transfers: transfers.items.iter().map(|transfer| TransferRow::new(transfer, names)).collect(),
+            more_internal: internal.total - internal.items.len() as u64,
+            internal: internal.items.iter().map(|found| InternalRow::new(found, names)).collect(),
+            trades: trades.items.iter().map(|trade| TradeRow::new(trade, names)).collect(),
+            detail: detail.map(|detail| Detail::new(&tx, &detail, call.as_ref(), &interfaces, names)),
+        },
+    )
+    .await
 }
 
 /// The complete input as text: the page shows only the start of a long one.
 pub(super) async fn show_input(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
     let Ok(hash) = hash.parse() else {
-        return app.not_found(NOT_A_HASH, HASH_FORMAT);
+        return app.not_found(NOT_A_HASH, HASH_FORMAT).await;
     };
     let Some(tx) = app.chain.find_transaction(hash).await? else {
-        return app.not_found("No such transaction", "Its input is available once it is in an indexed block.");
+        return app.not_found("No such transaction", "Its input is available once it is in an indexed block.").await;
     };
     match app.details.of(&tx).await {
         Some(detail) => Ok(hex::encode_prefixed(&detail.input).into_response()),
@@ -253,7 +279,7 @@ impl Detail {
         detail: &TransactionDetail,
         call: Option<&(Decoded, bool)>,
         interfaces: &TransactionInterfaces,
-        names: &Names,
+        names: &PageNames,
     ) -> Self {
         let shown = detail.input.get(..SHOWN_INPUT).unwrap_or(&detail.input);
         let logs = detail.logs.iter().take(SHOWN_LOGS);
@@ -261,14 +287,42 @@ impl Detail {
             gas_limit: grouped(detail.gas_limit),
             filled: tx.gas_used.saturating_mul(100).checked_div(detail.gas_limit).unwrap_or_default(),
             transaction_type: type_name(detail.form),
+            max_fee: detail.max_fee_per_gas.map(Amount::gas_price),
+            max_priority_fee: detail.max_priority_fee_per_gas.map(Amount::gas_price),
+            saved: detail
+                .max_fee_per_gas
+                .map(|max| names.coin(gas_cost(max.saturating_sub(tx.gas_price), tx.gas_used))),
             call: call.map(|(call, is_guess)| DecodedView::new(call, *is_guess, names)),
             input: hex::encode_prefixed(shown),
+            input_text: readable(shown),
             input_bytes: detail.input.len(),
             is_cut: shown.len() < detail.input.len(),
             logs: logs.map(|log| LogRow::new(log, interfaces.of(log.address), names)).collect(),
             more_logs: detail.logs.len().saturating_sub(SHOWN_LOGS),
         }
     }
+}
+
+impl BurntFee {
+    fn new(tx: &Transaction, base_fee: u128, names: &PageNames) -> Self {
+        let burnt = gas_cost(base_fee, tx.gas_used);
+        Self {
+            burnt: names.coin(burnt),
+            tip: names.coin(fee(tx).saturating_sub(burnt)),
+            base_fee: Amount::gas_price(base_fee),
+        }
+    }
+}
+
+fn gas_cost(price: u128, gas: u64) -> U256 {
+    U256::from(price).saturating_mul(U256::from(gas))
+}
+
+/// Input that people wrote, such as a message beside a payment.
+fn readable(input: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(input).ok().filter(|text| !text.is_empty())?;
+    let is_readable = |char: char| char == '\n' || char == '\t' || !char.is_control();
+    text.chars().all(is_readable).then(|| sanitize_text(text, SHOWN_INPUT))
 }
 
 /// The transaction type with its common name.
@@ -282,4 +336,17 @@ pub(super) fn type_name(form: u64) -> String {
         _ => return format!("type {form}"),
     };
     format!("type {form} ({name})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_text_is_shown_as_text() {
+        assert_eq!(readable("Grüße\nan alle".as_bytes()).as_deref(), Some("Grüße\nan alle"));
+        for other in [&[][..], &[0xa9, 0x05, 0x9c, 0xbb], b"a\0b", &[0x1b, b'[']] {
+            assert_eq!(readable(other), None, "{other:?}");
+        }
+    }
 }

@@ -8,8 +8,8 @@ use domain::TransactionFilter;
 use super::App;
 use crate::{
     error::PageError,
-    frame::{Frame, Section, page},
-    view::{Pager, Paging, TransactionRow},
+    frame::{Frame, Section},
+    view::{Pager, Paging, TransactionRow, csv},
 };
 
 #[derive(Template)]
@@ -21,11 +21,19 @@ struct Transactions {
 }
 
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
+    let names = &app.page_names();
     let listed = app.chain.list_transactions(&TransactionFilter::default(), paging.request()).await?;
+    if paging.is_csv() {
+        return Ok(csv("transactions", &listed.items));
+    }
     let methods = app.methods_of(&listed.items).await?;
-    page(&Transactions {
-        frame: app.frame("Transactions", Section::Transactions).live_if(paging.is_first()),
-        transactions: listed.items.iter().map(|tx| TransactionRow::new(tx, &methods, &app.names)).collect(),
-        pager: paging.pager("/transactions", listed.total),
-    })
+    app.page(
+        names,
+        &Transactions {
+            frame: app.frame("Transactions", Section::Transactions).await.live_if(paging.is_first()),
+            transactions: listed.items.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect(),
+            pager: paging.pager("/transactions", listed.total).with_csv(),
+        },
+    )
+    .await
 }

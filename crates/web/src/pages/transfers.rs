@@ -8,8 +8,8 @@ use domain::TransferFilter;
 use super::App;
 use crate::{
     error::PageError,
-    frame::{Frame, Section, page},
-    view::{Pager, Paging, TransferRow},
+    frame::{Frame, Section},
+    view::{Pager, Paging, TransferRow, csv},
 };
 
 #[derive(Template)]
@@ -21,10 +21,18 @@ struct Transfers {
 }
 
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
+    let names = &app.page_names();
     let listed = app.chain.list_transfers(&TransferFilter::default(), paging.request()).await?;
-    page(&Transfers {
-        frame: app.frame("Token transfers", Section::Tokens).live_if(paging.is_first()),
-        transfers: listed.items.iter().map(|transfer| TransferRow::new(transfer, &app.names)).collect(),
-        pager: paging.pager("/transfers", listed.total),
-    })
+    if paging.is_csv() {
+        return Ok(csv("transfers", &listed.items));
+    }
+    app.page(
+        names,
+        &Transfers {
+            frame: app.frame("Token transfers", Section::Tokens).await.live_if(paging.is_first()),
+            transfers: listed.items.iter().map(|transfer| TransferRow::new(transfer, names)).collect(),
+            pager: paging.pager("/transfers", listed.total).with_csv(),
+        },
+    )
+    .await
 }

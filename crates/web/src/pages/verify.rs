@@ -39,7 +39,7 @@ pub(super) async fn show_form(
     Query(params): Query<VerifyParams>,
 ) -> Result<Response, PageError> {
     page(&Verify {
-        frame: app.frame("Verify a contract", Section::Contracts),
+        frame: app.frame("Verify a contract", Section::Contracts).await,
         address: super::alphanumeric(&params.address),
     })
 }
@@ -60,7 +60,7 @@ pub(super) async fn submit(
     };
     match submitted {
         Ok(job) => Ok(Redirect::to(&format!("/verify-ui/jobs/{}", job.id())).into_response()),
-        Err(answer) => answer.respond(&app, audience, "The contract is not verified", back),
+        Err(answer) => answer.respond(&app, audience, "The contract is not verified", back).await,
     }
 }
 

@@ -5,16 +5,17 @@ use askama::{Template, filters::HtmlSafe};
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 120.0;
 
-/// Bars from the oldest value to the newest, each with a tooltip.
+/// Bars from the oldest value to the newest, each with its value for the pointer and the keyboard.
 #[derive(Debug, Clone, Template)]
 #[template(
-    source = r#"<figure class="chart"><figcaption>{{ title }} <span class="muted">{{ range }}</span></figcaption><svg viewBox="0 0 600 120" preserveAspectRatio="none" role="img" aria-label="{{ title }}, {{ range }}">{% for bar in bars %}<rect x="{{ bar.x }}" y="{{ bar.y }}" width="{{ bar.width }}" height="{{ bar.height }}"><title>{{ bar.tooltip }}</title></rect>{% endfor %}</svg></figure>"#,
+    source = r#"<figure class="chart"><figcaption>{{ title }} <span class="muted">{{ range }}</span></figcaption>{% if let Some(axes) = axes %}<div class="plot"><span class="muted num top">{{ axes.highest }}</span><span class="muted num bottom">0</span>{% endif %}<svg viewBox="0 0 600 120" preserveAspectRatio="none" role="{% if axes.is_some() %}group{% else %}img{% endif %}" aria-label="{{ title }}, {{ range }}">{% for bar in bars %}<rect x="{{ bar.x }}" y="{{ bar.y }}" width="{{ bar.width }}" height="{{ bar.height }}"{% if axes.is_some() %} tabindex="0" role="img" aria-label="{{ bar.tooltip }}"{% endif %}><title>{{ bar.tooltip }}</title></rect>{% endfor %}</svg>{% if let Some(axes) = axes %}<span class="muted left">{{ axes.first }}</span><span class="muted right">{{ axes.last }}</span></div>{% endif %}</figure>"#,
     ext = "html"
 )]
 pub(crate) struct Chart {
     title: &'static str,
     range: String,
     bars: Vec<Bar>,
+    axes: Option<Axes>,
 }
 
 impl HtmlSafe for Chart {}
@@ -26,6 +27,14 @@ struct Bar {
     width: String,
     height: String,
     tooltip: String,
+}
+
+/// What the ends of the axes stand for.
+#[derive(Debug, Clone)]
+pub(crate) struct Axes {
+    pub(crate) highest: String,
+    pub(crate) first: String,
+    pub(crate) last: String,
 }
 
 impl Chart {
@@ -44,7 +53,12 @@ impl Chart {
                 tooltip,
             }
         });
-        Self { title, range: range.into(), bars: bars.collect() }
+        Self { title, range: range.into(), bars: bars.collect(), axes: None }
+    }
+
+    /// With axes, and bars that the keyboard reaches.
+    pub(crate) fn with_axes(self, axes: Axes) -> Self {
+        Self { axes: Some(axes), ..self }
     }
 }
 

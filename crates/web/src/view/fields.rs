@@ -7,7 +7,7 @@ use contracts::{
 use domain::Address;
 
 use super::{AddressLink, sanitize_name, sanitize_text};
-use crate::names::Names;
+use crate::page_names::PageNames;
 
 /// Maximum length of a shown value; the raw data has the rest.
 const MAX_CHARACTERS: usize = 2_000;
@@ -34,7 +34,7 @@ pub(crate) enum FieldValue {
 }
 
 impl DecodedView {
-    pub(crate) fn new(decoded: &Decoded, is_guess: bool, names: &Names) -> Self {
+    pub(crate) fn new(decoded: &Decoded, is_guess: bool, names: &PageNames) -> Self {
         Self {
             is_guess,
             name: sanitize_name(&decoded.name),
@@ -45,7 +45,7 @@ impl DecodedView {
 }
 
 impl FieldRow {
-    pub(crate) fn new(field: &Field, names: &Names) -> Self {
+    pub(crate) fn new(field: &Field, names: &PageNames) -> Self {
         let address = field.value.as_text().filter(|_| field.kind == "address");
         Self {
             name: sanitize_name(&field.name),

@@ -3,28 +3,77 @@
 use askama::{Template, filters::HtmlSafe};
 use domain::{Address, B256, BlockNumber, U256};
 
-use super::{amount::grouped, text::sanitize_name};
+use super::{
+    amount::grouped,
+    text::{has_mixed_scripts, sanitize_name},
+};
+use crate::page_names::{Kind, Known, KnownAddresses};
 
-/// An address by name or short form, with the full address as a tooltip and a copy button.
+/// An address by name or short form, with the full address as a tooltip and a copy button. A name that the contract gives
+/// itself stands beside the end of the address, since another contract may have the same name.
 #[derive(Debug, Clone, Template)]
 #[template(
-    source = r#"<span class="ref"><a href="/address/{{ full }}"{% if !named %} class="mono"{% endif %} title="{{ full }}">{% if named %}<bdi>{{ shown }}</bdi>{% else %}<span class="long">{{ full }}</span><span class="short">{{ shown }}</span>{% endif %}</a><button type="button" class="copy" data-copy="{{ full }}" aria-label="Copy address {{ full }}"></button></span>"#,
+    source = r#"<span class="ref">{{ self.mark() }}<a href="/address/{{ full }}"{% if label.is_none() && self.own_name().is_none() %} class="mono"{% endif %} title="{{ full }}">{% if let Some(label) = label %}<bdi>{{ label }}</bdi>{% else if let Some(name) = self.own_name() %}<bdi>{{ name }}</bdi> <span class="mono muted tail">{{ self.tail() }}</span>{% else %}<span class="long">{{ full }}</span><span class="short">{{ short }}</span>{% endif %}</a><button type="button" class="copy" data-copy="{{ full }}" aria-label="Copy address {{ full }}"></button></span>"#,
     ext = "html"
 )]
 pub(crate) struct AddressLink {
+    address: Address,
     full: String,
-    shown: String,
-    named: bool,
+    short: String,
+    /// By the operator, or the common name of an address that nobody controls.
+    label: Option<String>,
+    known: KnownAddresses,
 }
 
 impl HtmlSafe for AddressLink {}
 
 impl AddressLink {
-    pub(crate) fn new(address: Address, name: Option<&str>) -> Self {
+    pub(crate) fn new(address: Address, label: Option<&str>, known: KnownAddresses) -> Self {
+        let label = label.map(sanitize_name).filter(|label| !label.is_empty());
         let full = address.to_checksum(None);
-        let name = name.map(sanitize_name).filter(|name| !name.is_empty());
-        let named = name.is_some();
-        Self { shown: name.unwrap_or_else(|| short(&full)), full, named }
+        Self { address, short: short(&full), full, label, known }
+    }
+
+    /// Always by its digits.
+    pub(crate) fn bare(address: Address) -> Self {
+        Self::new(address, None, KnownAddresses::default())
+    }
+
+    fn own_name(&self) -> Option<&str> {
+        find_known(&self.known, &self.address)?.name.as_deref()
+    }
+
+    fn mark(&self) -> Mark {
+        let known = find_known(&self.known, &self.address);
+        Mark::new(known, self.own_name().filter(|_| self.label.is_none()).unwrap_or_default())
+    }
+
+    /// The last digits, which tell contracts with the same name apart.
+    fn tail(&self) -> String {
+        format!("…{}", self.full.get(self.full.len() - 6..).unwrap_or_default())
+    }
+}
+
+fn find_known<'a>(known: &'a KnownAddresses, address: &Address) -> Option<&'a Known> {
+    known.get()?.get(address)
+}
+
+/// What kind of account an address is, and a warning of a name that may imitate another one.
+#[derive(Debug, Clone, Template)]
+#[template(
+    source = r#"{% match kind %}{% when Kind::Account %}{% when Kind::Contract %}<span class="mark" role="img" aria-label="Contract" title="Contract">◇</span>{% when Kind::VerifiedContract %}<span class="mark good" role="img" aria-label="Verified contract" title="Verified contract">✓</span>{% endmatch %}{% if has_mixed_scripts %}<span class="mark bad" role="img" aria-label="Letters of several alphabets" title="This name has letters of several alphabets: it may imitate another one">!</span>{% endif %}"#,
+    ext = "html"
+)]
+pub(crate) struct Mark {
+    kind: Kind,
+    has_mixed_scripts: bool,
+}
+
+impl HtmlSafe for Mark {}
+
+impl Mark {
+    fn new(known: Option<&Known>, name: &str) -> Self {
+        Self { kind: known.map(|known| known.kind).unwrap_or_default(), has_mixed_scripts: has_mixed_scripts(name) }
     }
 }
 
@@ -65,25 +114,33 @@ impl BlockLink {
 /// A token by symbol, name or address.
 #[derive(Debug, Clone, Template)]
 #[template(
-    source = r#"<a class="token" href="/token/{{ address }}" title="{{ full_name }} {{ address }}"><bdi>{{ shown }}</bdi></a>"#,
+    source = r#"{{ self.mark() }}<a class="token" href="/token/{{ full }}" title="{{ full_name }} {{ full }}"><bdi>{{ shown }}</bdi></a>"#,
     ext = "html"
 )]
 pub(crate) struct TokenLink {
-    address: String,
+    address: Address,
+    full: String,
     full_name: String,
     shown: String,
+    known: KnownAddresses,
 }
 
 impl HtmlSafe for TokenLink {}
 
 impl TokenLink {
-    pub(crate) fn new(address: Address, symbol: &str, name: &str) -> Self {
+    pub(crate) fn new(address: Address, symbol: &str, name: &str, known: KnownAddresses) -> Self {
         let full = address.to_checksum(None);
         let shown = [sanitize_name(symbol), sanitize_name(name)]
             .into_iter()
             .find(|text| !text.is_empty())
             .unwrap_or_else(|| short(&full));
-        Self { address: full, full_name: sanitize_name(name), shown }
+        Self { address, full, full_name: sanitize_name(name), shown, known }
+    }
+
+    /// Every token is a contract, so only a verified one has a mark.
+    fn mark(&self) -> Mark {
+        let known = find_known(&self.known, &self.address).filter(|known| known.kind == Kind::VerifiedContract);
+        Mark::new(known, &self.shown)
     }
 }
 

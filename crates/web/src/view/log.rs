@@ -5,7 +5,7 @@ use contracts::{decode::Decoded, standards};
 use domain::{B256, IndexedLog, Log, LogEvent};
 
 use super::{AddressLink, BlockLink, DecodedView, Moment, TransactionLink};
-use crate::{interfaces::KnownInterface, names::Names};
+use crate::{interfaces::KnownInterface, page_names::PageNames};
 
 /// Maximum bytes of data on a page.
 const SHOWN_DATA: usize = 4 * 1024;
@@ -21,7 +21,7 @@ pub(crate) struct LogRow {
 
 impl LogRow {
     /// `interfaces` are those of the emitter.
-    pub(crate) fn new(log: &Log, interfaces: &[KnownInterface], names: &Names) -> Self {
+    pub(crate) fn new(log: &Log, interfaces: &[KnownInterface], names: &PageNames) -> Self {
         Self {
             index: log.log_index,
             address: names.address(log.address),
@@ -32,7 +32,7 @@ impl LogRow {
     }
 
     /// Data that is not kept is on the page of the transaction.
-    fn of_event(event: &LogEvent, interfaces: &[KnownInterface], names: &Names) -> Self {
+    fn of_event(event: &LogEvent, interfaces: &[KnownInterface], names: &PageNames) -> Self {
         Self {
             index: event.log_index,
             address: names.address(event.address),
@@ -47,7 +47,7 @@ impl LogRow {
 }
 
 /// The decoded log; a guess if the emitter is not verified.
-fn decode(interfaces: &[KnownInterface], topics: &[B256], data: &[u8], names: &Names) -> Option<DecodedView> {
+fn decode(interfaces: &[KnownInterface], topics: &[B256], data: &[u8], names: &PageNames) -> Option<DecodedView> {
     let verified = interfaces.iter().find_map(|interface| interface.log(topics, data));
     let guess = || Some((standards().log(topics, data)?, true));
     let (event, is_guess): (Decoded, bool) = verified.map(|event| (event, false)).or_else(guess)?;
@@ -73,7 +73,7 @@ pub(crate) struct ListedLog {
 
 impl ListedLog {
     /// `interfaces` are those of the emitter.
-    pub(crate) fn new(found: &IndexedLog, interfaces: &[KnownInterface], names: &Names) -> Self {
+    pub(crate) fn new(found: &IndexedLog, interfaces: &[KnownInterface], names: &PageNames) -> Self {
         Self {
             key: format!("{:#x}-{}", found.tx_hash, found.event.log_index),
             hash: TransactionLink::new(found.tx_hash),

@@ -3,16 +3,24 @@
 use askama::{Template, filters::HtmlSafe};
 use domain::{Order, PageRequest};
 use serde::Deserialize;
+use url::form_urlencoded;
 
 use super::amount::grouped;
 
-const PAGE_SIZE: u32 = 25;
+/// Rows of a page; the first is the default.
+const PAGE_SIZES: [u32; 3] = [25, 50, 100];
+/// Lists with fewer pages have no field for the page.
+const PAGES_TO_JUMP: u64 = 5;
 
-/// The page number in a URL. An invalid number means the first page, since users type it.
+/// The page number and size in a URL. An invalid one means the default, since users type it.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct Paging {
     #[serde(default)]
     page: Option<String>,
+    #[serde(default)]
+    limit: Option<String>,
+    #[serde(default)]
+    format: Option<String>,
 }
 
 impl Paging {
@@ -20,9 +28,15 @@ impl Paging {
         self.page.as_deref().and_then(|page| page.parse().ok()).filter(|page| *page > 0).unwrap_or(1)
     }
 
+    fn size(&self) -> u32 {
+        let [default, ..] = PAGE_SIZES;
+        let wanted = self.limit.as_deref().and_then(|limit| limit.parse().ok());
+        wanted.filter(|wanted| PAGE_SIZES.contains(wanted)).unwrap_or(default)
+    }
+
     pub(crate) fn request(&self) -> PageRequest {
-        let offset = (self.number() - 1).saturating_mul(u64::from(PAGE_SIZE));
-        PageRequest { offset, limit: PAGE_SIZE, order: Order::NewestFirst }
+        let offset = (self.number() - 1).saturating_mul(u64::from(self.size()));
+        PageRequest { offset, limit: self.size(), order: Order::NewestFirst }
     }
 
     /// Whether this is the first page, the only one that new blocks change.
@@ -30,18 +44,26 @@ impl Paging {
         self.number() == 1
     }
 
+    /// Whether the page is wanted as a file for spreadsheets.
+    pub(crate) fn is_csv(&self) -> bool {
+        self.format.as_deref() == Some("csv")
+    }
+
     /// Links to the other pages of a list with `total` entries, whose first page is at `path`.
     pub(crate) fn pager(&self, path: impl Into<String>, total: u64) -> Pager {
-        Pager::new(path.into(), self.number(), total)
+        Pager::new(path.into(), self, total)
     }
 }
 
 #[derive(Debug, Clone, Template)]
 #[template(
-    source = r#"<nav class="pager" aria-label="Pages"><span class="muted">{% if page > last %}There {% if last == 1 %}is only 1 page{% else %}are only {{ shown_last }} pages{% endif %}: <a href="{{ link }}page={{ last }}">the last page</a>{% else %}{{ count }} total{% if last > 1 %}, page {{ shown }} of {{ shown_last }}{% endif %}{% endif %}</span>{% if last > 1 %}<span class="turn">
+    source = r#"<nav class="pager" aria-label="Pages"><span class="muted">{% if page > last %}There {% if last == 1 %}is only 1 page{% else %}are only {{ shown_last }} pages{% endif %}: <a href="{{ link }}page={{ last }}">the last page</a>{% else %}{{ count }} total{% if last > 1 %}, page {{ shown }} of {{ shown_last }}{% endif %}{% endif %}</span>
+{%- if total > smallest %}<span class="sizes muted">Rows {% for size in sizes %}{% if size.is_chosen %}<strong aria-current="true">{{ size.rows }}</strong> {% else %}<a href="{{ size.link }}">{{ size.rows }}</a> {% endif %}{% endfor %}</span>{% endif -%}
+{%- if has_csv && total > 0 %}<a href="{{ link }}page={{ page }}&amp;format=csv" download>CSV</a>{% endif -%}
+{%- if last > 1 %}<span class="turn">
 {%- if page > 1 %}<a href="{{ link }}page=1" rel="first">First</a><a href="{{ link }}page={{ previous }}" rel="prev">Previous</a>{% else %}<span aria-disabled="true">First</span><span aria-disabled="true">Previous</span>{% endif -%}
 {%- if page < last %}<a href="{{ link }}page={{ page + 1 }}" rel="next">Next</a><a href="{{ link }}page={{ last }}" rel="last">Last</a>{% else %}<span aria-disabled="true">Next</span><span aria-disabled="true">Last</span>{% endif -%}
-</span>{% endif %}</nav>"#,
+</span>{% if last > jump_from %}<form class="jump" action="{{ action }}">{% for field in fields %}<input type="hidden" name="{{ field.0 }}" value="{{ field.1 }}">{% endfor %}<label>Page <input name="page" inputmode="numeric" pattern="[0-9]*" size="6" autocomplete="off" required></label><button type="submit">Go</button></form>{% endif %}{% endif %}</nav>"#,
     ext = "html"
 )]
 pub(crate) struct Pager {
@@ -49,28 +71,65 @@ pub(crate) struct Pager {
     page: u64,
     previous: u64,
     last: u64,
+    total: u64,
     shown: String,
     shown_last: String,
     count: String,
+    smallest: u64,
+    sizes: Vec<PageSize>,
+    has_csv: bool,
+    jump_from: u64,
+    /// Of the form for a page number, with the rest of the query.
+    action: String,
+    fields: Vec<(String, String)>,
+}
+
+#[derive(Debug, Clone)]
+struct PageSize {
+    rows: u32,
+    link: String,
+    is_chosen: bool,
 }
 
 impl HtmlSafe for Pager {}
 
 impl Pager {
-    fn new(path: String, page: u64, total: u64) -> Self {
-        let last = total.div_ceil(u64::from(PAGE_SIZE)).max(1);
-        let separator = if path.contains('?') { '&' } else { '?' };
+    fn new(path: String, paging: &Paging, total: u64) -> Self {
+        let (page, rows) = (paging.number(), paging.size());
+        let [default, ..] = PAGE_SIZES;
+        let last = total.div_ceil(u64::from(rows)).max(1);
+        let with =
+            |rows: u32| if rows == default { path.clone() } else { format!("{path}{}limit={rows}", separator(&path)) };
+        let sizes = PAGE_SIZES.map(|size| PageSize { rows: size, link: with(size), is_chosen: size == rows });
+        let sized = with(rows);
+        let (action, query) = sized.split_once('?').unwrap_or((&sized, ""));
         Self {
-            link: format!("{path}{separator}"),
+            link: format!("{sized}{}", separator(&sized)),
             page,
             // Past the end, the previous page is the last one.
             previous: page.saturating_sub(1).min(last),
             last,
+            total,
             shown: grouped(page),
             shown_last: grouped(last),
             count: grouped(total),
+            smallest: u64::from(default),
+            sizes: sizes.into(),
+            has_csv: false,
+            jump_from: PAGES_TO_JUMP,
+            action: action.to_owned(),
+            fields: form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
         }
     }
+
+    /// With a link to the page as a file for spreadsheets.
+    pub(crate) fn with_csv(self) -> Self {
+        Self { has_csv: true, ..self }
+    }
+}
+
+fn separator(path: &str) -> char {
+    if path.contains('?') { '&' } else { '?' }
 }
 
 #[cfg(test)]
@@ -78,7 +137,7 @@ mod tests {
     use super::*;
 
     fn paging(page: &str) -> Paging {
-        Paging { page: Some(page.to_owned()) }
+        Paging { page: Some(page.to_owned()), ..Paging::default() }
     }
 
     #[test]
@@ -116,5 +175,22 @@ mod tests {
     #[test]
     fn a_list_of_one_page_has_no_links() {
         assert!(!paging("1").pager("/blocks", 25).render().unwrap().contains("href"));
+    }
+
+    #[test]
+    fn a_chosen_size_stays_in_all_links() {
+        let paging = Paging { page: Some("2".to_owned()), limit: Some("50".to_owned()), format: None };
+        assert_eq!((paging.request().offset, paging.request().limit), (50, 50));
+        let pager = paging.pager("/trades?dex=A%26B", 1_000).with_csv().render().unwrap();
+        for expected in [
+            r#"href="/trades?dex=A%26B&#38;limit=50&#38;page=3" rel="next""#,
+            r#"page=2&amp;format=csv" download"#,
+            r#"<input type="hidden" name="dex" value="A&#38;B">"#,
+            r#"<input type="hidden" name="limit" value="50">"#,
+            r#"<a href="/trades?dex=A%26B">25</a>"#,
+        ] {
+            assert!(pager.contains(expected), "{expected} in {pager}");
+        }
+        assert_eq!(Paging { limit: Some("1000000".to_owned()), ..Paging::default() }.request().limit, 25);
     }
 }

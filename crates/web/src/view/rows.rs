@@ -1,11 +1,12 @@
 //! Rows of tables that several pages share.
 
+use askama::{Template, filters::HtmlSafe};
 use domain::{B256, Block, InternalReach, InternalTransaction, Trade, Transaction, Transfer, U256};
 
 use super::{
     AddressLink, Amount, BlockLink, Moment, NftLink, TokenLink, TransactionLink, grouped, sanitize_name, short,
 };
-use crate::{method::Methods, names::Names};
+use crate::{method::Methods, page_names::PageNames};
 
 pub(crate) struct BlockRow {
     /// Identifies the row while the page is open.
@@ -21,7 +22,7 @@ pub(crate) struct BlockRow {
 }
 
 impl BlockRow {
-    pub(crate) fn new(block: &Block, names: &Names) -> Self {
+    pub(crate) fn new(block: &Block, names: &PageNames) -> Self {
         Self {
             key: block.hash,
             number: BlockLink::new(block.number),
@@ -35,12 +36,35 @@ impl BlockRow {
     }
 }
 
+/// On the page of an address: whether an entry comes in or goes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Template)]
+#[template(source = r#"<span class="direction {{ self.name() }}">{{ self.name() }}</span> "#, ext = "html")]
+pub(crate) enum Direction {
+    In,
+    Out,
+    /// From the address to itself.
+    ToSelf,
+}
+
+impl HtmlSafe for Direction {}
+
+impl Direction {
+    fn name(self) -> &'static str {
+        match self {
+            Self::In => "in",
+            Self::Out => "out",
+            Self::ToSelf => "self",
+        }
+    }
+}
+
 pub(crate) struct TransactionRow {
     pub(crate) key: B256,
     pub(crate) hash: TransactionLink,
     pub(crate) block: BlockLink,
     pub(crate) time: Moment,
     pub(crate) method: String,
+    pub(crate) direction: Option<Direction>,
     pub(crate) from: AddressLink,
     pub(crate) to: Option<AddressLink>,
     pub(crate) created: Option<AddressLink>,
@@ -50,13 +74,14 @@ pub(crate) struct TransactionRow {
 }
 
 impl TransactionRow {
-    pub(crate) fn new(tx: &Transaction, methods: &Methods, names: &Names) -> Self {
+    pub(crate) fn new(tx: &Transaction, methods: &Methods, names: &PageNames) -> Self {
         Self {
             key: tx.hash,
             hash: TransactionLink::new(tx.hash),
             block: BlockLink::new(tx.block_number),
             time: Moment::of(tx.timestamp),
             method: methods.name(tx),
+            direction: names.direction(tx.from, tx.to.or(tx.created)),
             from: names.address(tx.from),
             to: tx.to.map(|to| names.address(to)),
             created: tx.created.map(|created| names.address(created)),
@@ -77,6 +102,7 @@ pub(crate) struct TransferRow {
     pub(crate) hash: TransactionLink,
     pub(crate) block: BlockLink,
     pub(crate) time: Moment,
+    pub(crate) direction: Option<Direction>,
     pub(crate) from: AddressLink,
     pub(crate) to: AddressLink,
     /// None for an NFT.
@@ -87,7 +113,7 @@ pub(crate) struct TransferRow {
 }
 
 impl TransferRow {
-    pub(crate) fn new(transfer: &Transfer, names: &Names) -> Self {
+    pub(crate) fn new(transfer: &Transfer, names: &PageNames) -> Self {
         let event = &transfer.event;
         let is_nft = event.kind == domain::TokenKind::Bep721;
         Self {
@@ -95,11 +121,12 @@ impl TransferRow {
             hash: TransactionLink::new(transfer.tx_hash),
             block: BlockLink::new(transfer.block_number),
             time: Moment::of(transfer.timestamp),
+            direction: names.direction(event.from, Some(event.to)),
             from: names.address(event.from),
             to: names.address(event.to),
             amount: (!is_nft).then(|| Amount::of(event.value, transfer.token_decimals, "")),
             id: event.token_id.map(|id| NftLink::new(event.token, id)),
-            token: TokenLink::new(event.token, &transfer.token_symbol, &transfer.token_name),
+            token: names.token(event.token, &transfer.token_symbol, &transfer.token_name),
             kind: names.token_kind(event.kind),
         }
     }
@@ -112,6 +139,7 @@ pub(crate) struct InternalRow {
     pub(crate) block: BlockLink,
     pub(crate) time: Moment,
     pub(crate) kind: &'static str,
+    pub(crate) direction: Option<Direction>,
     pub(crate) from: AddressLink,
     /// None for a failed creation.
     pub(crate) to: Option<AddressLink>,
@@ -121,7 +149,7 @@ pub(crate) struct InternalRow {
 }
 
 impl InternalRow {
-    pub(crate) fn new(found: &InternalTransaction, names: &Names) -> Self {
+    pub(crate) fn new(found: &InternalTransaction, names: &PageNames) -> Self {
         let event = &found.event;
         Self {
             key: format!("{:#x}-{}", found.tx_hash, event.position),
@@ -129,6 +157,7 @@ impl InternalRow {
             block: BlockLink::new(found.block_number),
             time: Moment::of(found.timestamp),
             kind: event.kind.name(),
+            direction: names.direction(event.from, event.to),
             from: names.address(event.from),
             to: event.to.map(|to| names.address(to)),
             value: names.coin(event.value),
@@ -164,7 +193,7 @@ pub(crate) struct TradeRow {
 }
 
 impl TradeRow {
-    pub(crate) fn new(trade: &Trade, names: &Names) -> Self {
+    pub(crate) fn new(trade: &Trade, names: &PageNames) -> Self {
         let (sold, bought) = (&trade.token_in, &trade.token_out);
         let dex = names.dex(trade);
         Self {
@@ -176,9 +205,9 @@ impl TradeRow {
             dex_shown: shortened(&dex),
             dex,
             amount_in: Amount::of(trade.event.amount_in, sold.decimals, ""),
-            token_in: TokenLink::new(sold.address, &sold.symbol, ""),
+            token_in: names.token(sold.address, &sold.symbol, ""),
             amount_out: Amount::of(trade.event.amount_out, bought.decimals, ""),
-            token_out: TokenLink::new(bought.address, &bought.symbol, ""),
+            token_out: names.token(bought.address, &bought.symbol, ""),
         }
     }
 }

@@ -28,6 +28,37 @@ pub(crate) fn url_encode(text: &str) -> String {
     askama::filters::urlencode_strict(text).map(|encoded| encoded.to_string()).unwrap_or_default()
 }
 
+/// Whether a name mixes alphabets that have letters of the same look, as one does that imitates another name.
+pub(crate) fn has_mixed_scripts(name: &str) -> bool {
+    let mut scripts = name.chars().filter_map(script);
+    let first = scripts.next();
+    scripts.any(|script| Some(script) != first)
+}
+
+/// An alphabet with letters that look like those of another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Script {
+    Latin,
+    Greek,
+    Cyrillic,
+    Armenian,
+    Cherokee,
+    /// Letters of formulas and wide letters, which look like Latin ones.
+    Styled,
+}
+
+fn script(char: char) -> Option<Script> {
+    Some(match char {
+        'a'..='z' | 'A'..='Z' | '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}' => Script::Latin,
+        '\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}' => Script::Greek,
+        '\u{400}'..='\u{52f}' | '\u{1c80}'..='\u{1c8f}' => Script::Cyrillic,
+        '\u{530}'..='\u{58f}' => Script::Armenian,
+        '\u{13a0}'..='\u{13ff}' | '\u{ab70}'..='\u{abbf}' => Script::Cherokee,
+        '\u{ff21}'..='\u{ff5a}' | '\u{1d400}'..='\u{1d7ff}' => Script::Styled,
+        _ => return None,
+    })
+}
+
 pub(super) fn is_invisible(char: char) -> bool {
     char.is_control()
         || matches!(char,
@@ -42,6 +73,16 @@ mod tests {
     #[test]
     fn direction_changing_characters_are_removed() {
         assert_eq!(sanitize_name("USD\u{202e}TDSU\u{200b}\0"), "USDTDSU");
+    }
+
+    #[test]
+    fn a_name_of_several_alphabets_is_noticed() {
+        for odd in ["USD\u{422}", "\u{405}USHI", "W\u{395}TH", "\u{ff35}SDT"] {
+            assert!(has_mixed_scripts(odd), "{odd}");
+        }
+        for plain in ["USDT", "Ünïcörn 代币 🦄", "Тест", "1INCH", "₿TC", ""] {
+            assert!(!has_mixed_scripts(plain), "{plain}");
+        }
     }
 
     #[test]

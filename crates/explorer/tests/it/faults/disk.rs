@@ -5,21 +5,14 @@ use std::{
     io::Write as _,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use alloy_signer_local::PrivateKeySigner;
 
-use crate::support::{DevNode, Launch, TestExplorer, eventually, expected_state, key_request::KeyRequest, read_api};
-
-/// Arguments of `unshare` that allow mounting a file system; None if the system does not permit it.
-fn mount_namespace_arguments() -> Option<&'static [&'static str]> {
-    let ways: [&[&str]; 2] = [&["-m"], &["-rm"]];
-    ways.into_iter().find(|way| {
-        let tried = Command::new("unshare").args(*way).args(["sh", "-c", "mount -t tmpfs tmpfs /mnt"]).output();
-        tried.is_ok_and(|output| output.status.success())
-    })
-}
+use crate::support::{
+    DevNode, Launch, TestExplorer, eventually, expected_state, key_request::KeyRequest,
+    process::mount_namespace_arguments, read_api,
+};
 
 /// Fills the disk and returns the file that does.
 fn fill(folder: &Path) -> PathBuf {

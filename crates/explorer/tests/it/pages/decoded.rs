@@ -48,6 +48,10 @@ async fn calls_and_logs_are_decoded_for_a_contract_its_twin_and_its_proxy() {
     assert!(!unknown.contains("note(address,uint256[])") && unknown.contains(&note), "only the raw input is known");
 
     assert_eq!(fixture.verify(&ledger, "0.8.20+commit.a1b79de6", SOURCE).await["contractName"], "Ledger");
+    let list = fixture.page("/transactions").await;
+    assert!(list.contains("<bdi>Ledger</bdi>") && list.contains("aria-label=\"Verified contract\""), "{list}");
+    let found = fixture.page("/search/suggest?q=EDGE").await;
+    assert!(found.contains("\"kind\":\"Verified contract\",\"title\":\"Ledger\""), "{found}");
     let who = WHO.parse::<Address>().unwrap().to_checksum(None);
     for (contract, call) in [&ledger, &twin, &proxy].into_iter().zip(&calls) {
         let page = fixture.page(&format!("/tx/{call}")).await;
@@ -87,7 +91,7 @@ async fn a_contract_is_verified_and_called_in_a_real_browser() {
     let fixture = VerifierFixture::with_request_limit(10).await;
     let passed =
         run_client("verify.mjs", &[fixture.explorer.client().url("").as_str(), fixture.anvil.url(), PRIVATE_KEY]).await;
-    assert!(passed.as_array().is_some_and(|scenarios| scenarios.len() >= 12), "{passed}");
+    assert!(passed.as_array().is_some_and(|scenarios| scenarios.len() >= 13), "{passed}");
 }
 
 #[tokio::test]

@@ -39,3 +39,29 @@ async fn odd_amounts_and_names_are_readable_in_a_real_browser() {
     let passed = run_client("odd_tokens.mjs", &[&base, &token.to_checksum(None), &minted]).await;
     assert!(passed.as_array().is_some_and(|scenarios| scenarios.len() >= 8), "{passed}");
 }
+
+#[tokio::test]
+async fn contracts_are_named_in_lists_and_imitations_have_a_mark() {
+    let node = DevNode::start().await;
+    let (real, _) = mint(&node, "USDT", U256::from(5));
+    // A Cyrillic letter in the place of the T.
+    let (imitation, _) = mint(&node, "USD\u{422}", U256::from(5));
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    let row = async |page: &str, address: Address| {
+        let text = explorer.get(page).await.text;
+        let link = format!("href=\"/address/{}\"", address.to_checksum(None));
+        text.split("<tr").find(|row| row.contains(&link)).map(str::to_owned)
+    };
+    let tail = |address: Address| format!("…{}", &address.to_checksum(None)[36..]);
+    for (address, name, is_odd) in [(real, "USDT", false), (imitation, "USD\u{422}", true)] {
+        let found = eventually("the contract is named in the list of transactions", async || {
+            row("/transactions", address).await.filter(|row| row.contains(&format!("<bdi>{name}</bdi>")))
+        })
+        .await;
+        assert!(found.contains(&tail(address)) && found.contains("aria-label=\"Contract\""), "{found}");
+        assert_eq!(found.contains("Letters of several alphabets"), is_odd, "{found}");
+        let held = row(&format!("/address/{}?tab=tokens", node.account(3)), address).await.unwrap();
+        assert_eq!(held.contains("Letters of several alphabets"), is_odd, "{held}");
+    }
+}

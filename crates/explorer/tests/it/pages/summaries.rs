@@ -19,6 +19,7 @@ fn text_of(html: &str) -> String {
         text.push_str(before);
         let (tag, after) = after.split_once('>').unwrap();
         rest = match tag {
+            mark if mark.starts_with("span class=\"mark") => after.split_once("</span>").unwrap().1,
             "span class=\"long\"" => after.split_once("</span>").unwrap().1,
             _ => after,
         };

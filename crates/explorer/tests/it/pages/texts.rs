@@ -77,7 +77,7 @@ async fn null_and_burn_addresses_have_names_and_robots_have_rules() {
 async fn the_reference_links_back_and_has_the_colours_of_the_pages() {
     let fixture = Fixture::shared().await;
     let client = fixture.explorer.client();
-    assert!(client.get("/docs").await.text.contains("href=\"/\""));
+    assert!(client.get("/docs").await.text.contains("href=\"./\""));
     let pages = client.get("/").await.text;
     let style = pages.split('"').find(|part| part.starts_with("/assets/style")).unwrap();
     let (style, docs) = (client.get(style).await.text, client.get("/docs/docs.css").await.text);
@@ -129,4 +129,22 @@ async fn the_title_of_a_verified_contract_has_its_name() {
     fixture.verify(&address, "0.8.20+commit.a1b79de6", COIN).await;
     let page = fixture.page(&format!("/address/{address}")).await;
     assert!(page.contains("<title>Contract Coin 0x"), "{page}");
+}
+
+#[tokio::test]
+async fn links_ranges_and_parts_of_names_are_found() {
+    let fixture = Fixture::shared().await;
+    let client = fixture.explorer.client();
+    let found = client.get("/search/suggest?q=bob").await;
+    assert_eq!((&found.json[0]["kind"], &found.json[0]["title"]), (&"Address".into(), &"Treasury of Bob".into()));
+    let range = client.get("/search/suggest?q=1%20-%203").await.json;
+    assert_eq!((&range[0]["href"], &range[1]["href"]), (&"/block/1".into(), &"/block/3".into()));
+    for (query, page) in [
+        (format!("https://other.example/tx/{}?x=1", fixture.call), format!("/tx/{}", fixture.call)),
+        ("https://other.example/block/2".to_owned(), "/block/2".to_owned()),
+    ] {
+        let query: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let moved = client.get_without_following(&format!("/search?q={query}")).await;
+        assert_eq!((moved.status, moved.header("location")), (303, page.as_str()));
+    }
 }

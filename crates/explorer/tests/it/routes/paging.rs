@@ -19,7 +19,7 @@ async fn a_list_has_its_total_and_the_page_and_limit_used() {
     let fixture = Fixture::shared().await;
     for (path, name) in LISTS {
         let list = fixture.explorer.json(path).await;
-        let mut expected = vec![name, "total", "page", "limit"];
+        let mut expected = vec![name, "total", "page", "limit", "firstIndexedBlock", "complete"];
         expected.sort_unstable();
         let mut found = keys(&list);
         found.sort_unstable();
@@ -65,11 +65,15 @@ async fn a_page_past_the_end_is_empty_and_has_the_total() {
     for (path, name) in LISTS {
         let total = fixture.explorer.json(path).await["total"].clone();
         for (asked, used) in [("1000000000", 1_000_000_000_u64), ("18446744073709551616", (1 << 53) - 1)] {
-            let expected = json!({name: [], "total": total, "page": used, "limit": 100});
+            let expected = json!({
+                name: [], "total": total, "page": used, "limit": 100, "firstIndexedBlock": 0, "complete": true
+            });
             assert_eq!(page(&fixture, path, &format!("limit=100&page={asked}")).await, expected);
         }
     }
     let path = format!("/api/v1/transactions?address={:#x}", fixture.frank);
-    let expected = json!({"transactions": [], "total": PAYMENTS, "page": 1_000_000_000, "limit": 25});
+    let expected = json!({
+        "transactions": [], "total": PAYMENTS, "page": 1_000_000_000, "limit": 25, "firstIndexedBlock": 0, "complete": true
+    });
     assert_eq!(fixture.explorer.json(&format!("{path}&page=1000000000")).await, expected);
 }

@@ -10,6 +10,8 @@ async fn the_stats_of_an_empty_chain_are_zero() {
     let expected = json!({
         "latestBlock": 0, "totalTransactions": 0, "totalTokens": 0, "untracedBlocks": 0, "internalTransactionsFrom": 0,
         "internalTransactionsTo": 0, "avgGasPrice": "0",
+        "firstIndexedBlock": 0,
+        "complete": true,
     });
     eventually("the trace", async || (explorer.json("/api/v1/stats").await == expected).then_some(())).await;
 }
@@ -31,6 +33,36 @@ async fn stats_count_all_transactions_and_average_the_effective_gas_price() {
         "internalTransactionsFrom": 0,
         "internalTransactionsTo": head,
         "avgGasPrice": (prices.iter().sum::<u128>() / count).to_string(),
+        "firstIndexedBlock": 0,
+        "complete": true,
     });
     assert_eq!(fixture.explorer.json("/api/v1/stats").await, expected);
+}
+
+#[tokio::test]
+async fn gas_prices_are_quartiles_of_what_was_paid() {
+    let fixture = Fixture::shared().await;
+    let explorer = &fixture.explorer;
+    let list = |path: &'static str, name: &'static str| async move {
+        explorer.json(path).await[name].as_array().unwrap().clone()
+    };
+    let base_fees: std::collections::HashMap<u64, u128> = list("/api/v1/blocks?limit=20", "blocks")
+        .await
+        .iter()
+        .map(|block| (block["number"].as_u64().unwrap(), block["baseFeePerGas"].as_str().unwrap().parse().unwrap()))
+        .collect();
+    let mut fees = Vec::new();
+    for page in ["/api/v1/transactions?limit=100", "/api/v1/transactions?limit=100&page=2"] {
+        for tx in list(page, "transactions").await {
+            let base_fee = base_fees[&tx["blockNumber"].as_u64().unwrap()];
+            fees.push(tx["gasPrice"].as_str().unwrap().parse::<u128>().unwrap() - base_fee);
+        }
+    }
+    fees.sort_unstable();
+    let at = |quarters: usize| json!(fees[(fees.len() - 1) * quarters / 4].to_string());
+    let gas = explorer.json("/api/v1/stats/gas").await;
+    let found = (&gas["lowPriorityFee"], &gas["medianPriorityFee"], &gas["highPriorityFee"], &gas["transactions"]);
+    assert_eq!(found, (&at(1), &at(2), &at(3), &json!(fees.len())));
+    let page = explorer.get("/gas").await.text;
+    assert!(page.contains("Base fee") && page.contains("Median"), "{page}");
 }

@@ -39,7 +39,12 @@ impl Answer {
 
 impl Client {
     pub(crate) fn new(base: impl Into<String>) -> Self {
-        Self { base: base.into(), http: http_client().pool_max_idle_per_host(0).build().unwrap() }
+        Self::with_settings(base, http_client())
+    }
+
+    /// With settings of its own.
+    pub(crate) fn with_settings(base: impl Into<String>, settings: reqwest::ClientBuilder) -> Self {
+        Self { base: base.into(), http: settings.pool_max_idle_per_host(0).build().unwrap() }
     }
 
     /// Reuses connections, for many requests in a row.

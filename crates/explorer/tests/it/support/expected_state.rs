@@ -248,12 +248,15 @@ impl Chain {
         let (mut blocks, mut transactions) = (self.blocks, self.transactions);
         blocks.reverse();
         transactions.reverse();
+        let first = blocks.last().map(|block| block["number"].clone()).unwrap_or_default();
         let stats = json!({
             "latestBlock": head,
             "totalTransactions": transactions.len(),
             "totalTokens": self.tokens.len(),
             "untracedBlocks": self.untraced_blocks,
             "avgGasPrice": average_gas_price(&blocks, &transactions),
+            "complete": first == 0,
+            "firstIndexedBlock": first,
         });
         ApiState { stats, blocks, transactions, addresses }
     }

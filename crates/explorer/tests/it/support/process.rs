@@ -30,6 +30,15 @@ pub(crate) async fn output(command: Command) -> std::process::Output {
     output.unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"))
 }
 
+/// Arguments of `unshare` that allow mounting a file system; None if the system does not permit it.
+pub(crate) fn mount_namespace_arguments() -> Option<&'static [&'static str]> {
+    let ways: [&[&str]; 2] = [&["-m"], &["-rm"]];
+    ways.into_iter().find(|way| {
+        let tried = Command::new("unshare").args(*way).args(["sh", "-c", "mount -t tmpfs tmpfs /mnt"]).output();
+        tried.is_ok_and(|output| output.status.success())
+    })
+}
+
 /// The exit status of a process, and how long it took to stop.
 #[derive(Debug)]
 pub(crate) struct Ended {

@@ -4,7 +4,7 @@ use contracts::{abi::AbiJson, decode::Decoded};
 use domain::{Address, Token, TokenKind, Trade, Transaction, Transfer, U256};
 
 use crate::{
-    names::Names,
+    page_names::PageNames,
     view::{AddressLink, Amount, TokenLink, TradeRow},
 };
 
@@ -28,7 +28,7 @@ pub(super) struct SummaryInput<'a> {
     pub(super) transfer_count: u64,
     pub(super) trades: &'a [Trade],
     pub(super) trade_count: u64,
-    pub(super) names: &'a Names,
+    pub(super) names: &'a PageNames,
 }
 
 impl SummaryInput<'_> {
@@ -81,7 +81,7 @@ impl SummaryInput<'_> {
         let (call, token) = (self.call?, self.token?);
         let [to, given] = call.fields.as_slice() else { return None };
         let to: Address = to.value.as_text()?.parse().ok()?;
-        let link = TokenLink::new(token.address, &token.metadata.symbol, &token.metadata.name);
+        let link = self.names.token(token.address, &token.metadata.symbol, &token.metadata.name);
         let (to, link) = (self.address(to), Part::Token(link));
         if call.signature == "setApprovalForAll(address,bool)" {
             let verb = if given.value == AbiJson::Bool(true) { "Allowed " } else { "No longer allows " };
@@ -115,7 +115,7 @@ impl SummaryInput<'_> {
         if event.kind != TokenKind::Bep721 {
             what.extend([Part::Amount(Amount::of(event.value, transfer.token_decimals, "")), text(" ")]);
         }
-        what.push(Part::Token(TokenLink::new(event.token, &transfer.token_symbol, &transfer.token_name)));
+        what.push(Part::Token(self.names.token(event.token, &transfer.token_symbol, &transfer.token_name)));
         what.extend(event.token_id.map(|id| text(format!(" #{id}"))));
         let (from, to) = (self.address(event.from), self.address(event.to));
         let mut line = Vec::new();

@@ -1,0 +1,70 @@
+//! An index that begins in the middle of the chain says so, wherever its numbers depend on it.
+
+use serde_json::{Value, json};
+
+use crate::support::{DevNode, Launch, TestExplorer, eventually};
+
+/// Paths of all resources whose numbers depend on the first indexed block.
+async fn paths(explorer: &TestExplorer) -> Vec<String> {
+    let tokens = explorer.json("/api/v1/tokens?limit=100").await;
+    let tokens = tokens["tokens"].as_array().unwrap();
+    let token = tokens[0]["address"].as_str().unwrap();
+    let is_collection = |token: &&Value| !token["type"].as_str().unwrap().ends_with("20");
+    let collection = tokens.iter().find(is_collection).unwrap()["address"].as_str().unwrap();
+    let ids = format!("/api/v1/tokens/{collection}/ids");
+    let listed = explorer.json(&ids).await;
+    let id = listed["ids"][0]["tokenId"].as_str().unwrap();
+    let holders = format!("/api/v1/tokens/{token}/holders");
+    let first_holder = async || explorer.json(&holders).await["holders"][0]["address"].as_str().map(str::to_owned);
+    let holder = eventually("the token has a holder", first_holder).await;
+    let mut paths: Vec<String> = ["stats", "blocks", "transactions", "tokens", "logs", "internal-transactions"]
+        .map(|resource| format!("/api/v1/{resource}"))
+        .to_vec();
+    paths.extend([format!("/api/v1/tokens/{token}"), format!("/api/v1/addresses/{holder}"), holders]);
+    paths.extend([format!("{ids}/{id}/holders"), format!("{ids}/{id}/transfers"), ids]);
+    paths.extend(["tokens", "nfts", "approvals"].map(|list| format!("/api/v1/addresses/{holder}/{list}")));
+    paths
+}
+
+async fn query(explorer: &TestExplorer) -> Value {
+    let client = explorer.client();
+    let body = json!({ "entity": "token_transfers" }).to_string();
+    let request = client.request("POST", "/api/v1/query").header("Content-Type", "application/json");
+    client.send(request.body(body)).await.ok()
+}
+
+#[tokio::test]
+async fn numbers_say_since_which_block_they_are() {
+    let (node, _) = DevNode::with_traffic(200).await;
+    let tip = node.chain.head().number;
+    for (first, complete) in [(0, true), (tip / 2, false)] {
+        let explorer = Launch::run(&node.url()).argument("--start-block", first).start().await;
+        node.wait_for(&explorer).await;
+        for path in paths(&explorer).await {
+            let answer = explorer.get(&path).await;
+            let told = (&answer.json["firstIndexedBlock"], &answer.json["complete"]);
+            assert_eq!(told, (&json!(first), &json!(complete)), "{path}");
+            assert_eq!(answer.header("x-explorer-block"), tip.to_string(), "{path}");
+        }
+        let answer = query(&explorer).await;
+        assert_eq!((&answer["firstIndexedBlock"], &answer["complete"]), (&json!(first), &json!(complete)));
+
+        let token = explorer.json("/api/v1/tokens").await["tokens"][0]["address"].as_str().unwrap().to_owned();
+        for (page, words) in [
+            ("/".to_owned(), format!("Indexed since block {first}.")),
+            (format!("/token/{token}?tab=holders"), format!("since block {first}<")),
+        ] {
+            let answer = explorer.get(&page).await;
+            assert_eq!((answer.status, answer.text.contains(&words)), (200, !complete), "{page}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_empty_index_has_no_first_block() {
+    let node = DevNode::start().await;
+    let explorer = Launch::run(&node.url()).argument("--start-block", 1_000).start().await;
+    let stats = explorer.json("/api/v1/stats").await;
+    assert_eq!((&stats["firstIndexedBlock"], &stats["complete"]), (&Value::Null, &json!(false)));
+    assert!(!explorer.get("/").await.text.contains("Indexed since"));
+}

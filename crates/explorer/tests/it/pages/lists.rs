@@ -1,0 +1,91 @@
+//! Tools of lists: filters, page sizes and files for spreadsheets.
+
+use serde_json::{Value, json};
+
+use crate::support::{DevNode, TestExplorer};
+
+async fn query(explorer: &TestExplorer, entity: &str, filter: Value) -> Value {
+    let client = explorer.client();
+    let body = json!({ "entity": entity, "filter": filter, "limit": 100 }).to_string();
+    let request = client.request("POST", "/api/v1/query").header("Content-Type", "application/json");
+    client.send(request.body(body)).await.ok()
+}
+
+/// The number of entries that the pager of a page tells.
+fn total(page: &str) -> u64 {
+    let before = page.split(" total").next().unwrap();
+    before.rsplit('>').next().unwrap().replace(',', "").parse().unwrap()
+}
+
+#[tokio::test]
+async fn lists_of_an_address_are_filtered_as_by_the_query_endpoint() {
+    let (node, _) = DevNode::with_traffic(300).await;
+    let explorer = crate::support::Launch::run(&node.url())
+        .argument("--anonymous-requests-per-minute", 0)
+        .argument("--pages-per-minute", 0)
+        .start()
+        .await;
+    node.wait_for(&explorer).await;
+    let transfers = query(&explorer, "token_transfers", json!({})).await;
+    let transfer = &transfers["data"][0];
+    let [from, to, token] =
+        ["fromAddress", "toAddress", "tokenAddress"].map(|name| transfer[name].as_str().unwrap().to_owned());
+    let middle = node.chain.head().number / 2;
+    for (entity, tab, url, filter) in [
+        ("transactions", "", "direction=out".to_owned(), json!({ "from": from })),
+        ("transactions", "", format!("fromBlock={middle}"), json!({ "address": from, "blockFrom": middle })),
+        ("token_transfers", "transfers", "direction=in".to_owned(), json!({ "to": from })),
+        (
+            "token_transfers",
+            "transfers",
+            format!("direction=out&counterparty={to}&token={token}&toBlock={middle}"),
+            json!({ "from": from, "to": to, "tokenAddress": token, "blockTo": middle }),
+        ),
+    ] {
+        let expected = query(&explorer, entity, filter).await;
+        let path = format!("/address/{from}?tab={tab}&{url}");
+        let page = explorer.get(&path).await.text;
+        assert_eq!(total(&page), expected["total"].as_u64().unwrap(), "{path}");
+        let file = explorer.get(&format!("{path}&limit=100&format=csv")).await;
+        assert!(file.header("content-type").starts_with("text/csv"), "{path}");
+        assert!(file.header("content-disposition").starts_with("attachment"), "{path}");
+        let rows: Vec<&str> = file.text.lines().skip(1).collect();
+        let hash = if entity == "transactions" { "hash" } else { "txHash" };
+        let hashes: Vec<&str> =
+            expected["data"].as_array().unwrap().iter().map(|entry| entry[hash].as_str().unwrap()).collect();
+        assert_eq!(rows.iter().map(|row| row.split(',').next().unwrap()).collect::<Vec<_>>(), hashes, "{path}");
+    }
+
+    let all = explorer.get(&format!("/address/{from}")).await.text;
+    assert!(all.contains("<span class=\"direction out\">out</span>"), "{all}");
+    for (url, words) in [
+        ("counterparty=0x12&direction=in", "40 hexadecimal digits"),
+        ("fromBlock=x", "A block is a whole number"),
+        ("counterparty=0x0000000000000000000000000000000000000001", "choose whether it is the sender"),
+    ] {
+        let answer = explorer.get(&format!("/address/{from}?{url}")).await;
+        assert_eq!((answer.status, total(&answer.text)), (200, 0), "{url}");
+        assert!(answer.text.contains(words), "{url}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_has_as_many_rows_as_were_chosen() {
+    let (node, _) = DevNode::with_traffic(300).await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    for (url, rows) in [("", 25), ("?limit=100", 100), ("?limit=100&page=2", 100), ("?limit=99", 25)] {
+        let page = explorer.get(&format!("/transactions{url}")).await.text;
+        assert_eq!(page.matches("<tr data-key").count(), rows, "{url}");
+        let file =
+            explorer.get(&format!("/transactions{url}{}format=csv", if url.is_empty() { '?' } else { '&' })).await;
+        assert_eq!(file.text.lines().count(), rows + 1, "{url}");
+    }
+    let page = explorer.get("/transactions").await.text;
+    assert!(
+        page.contains("<form class=\"jump\" action=\"/transactions\">"),
+        "a list of many pages has a field for the page"
+    );
+    assert!(explorer.get("/blocks?format=csv").await.text.starts_with("number,hash,time,"));
+    assert!(explorer.get("/transfers?format=csv").await.text.starts_with("transaction,log,block,"));
+}

@@ -1,0 +1,101 @@
+//! What gas costs now.
+
+use askama::Template;
+use axum::{extract::State, response::Response};
+use domain::{Block, BlockRange, PageRequest, RecentGas, TransactionFilter};
+
+use super::App;
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+    view::{Amount, Axes, BlockLink, Chart, grouped},
+};
+
+/// Blocks of the charts.
+const CHARTED_BLOCKS: u32 = 60;
+
+#[derive(Template)]
+#[template(path = "gas.html")]
+struct GasPage {
+    frame: Frame,
+    /// None before the first block.
+    now: Option<Now>,
+    charts: Vec<Chart>,
+}
+
+struct Now {
+    block: BlockLink,
+    base_fee: Option<Amount>,
+    fees: Vec<Fee>,
+    transactions: String,
+}
+
+struct Fee {
+    name: &'static str,
+    share: &'static str,
+    priority: Amount,
+    /// With the base fee.
+    total: Amount,
+}
+
+pub(super) async fn show(State(app): State<App>) -> Result<Response, PageError> {
+    let blocks = app.chain.list_blocks(BlockRange::ALL, PageRequest::newest(CHARTED_BLOCKS)).await?.items;
+    let newest = PageRequest::newest(RecentGas::MAX_TRANSACTIONS);
+    let transactions = app.chain.list_transactions(&TransactionFilter::default(), newest).await?.items;
+    let recent = blocks.get(..RecentGas::BLOCKS as usize).unwrap_or(&blocks);
+    page(&GasPage {
+        frame: app.frame("Gas", Section::Gas).await.live_if(true),
+        now: RecentGas::of(recent, &transactions).map(Now::new),
+        charts: vec![base_fee_chart(&blocks), fullness_chart(&blocks)],
+    })
+}
+
+impl Now {
+    fn new(gas: RecentGas) -> Self {
+        let base = gas.base_fee.unwrap_or_default();
+        let fee = |name, share, priority: u128| Fee {
+            name,
+            share,
+            priority: Amount::gas_price(priority),
+            total: Amount::gas_price(base.saturating_add(priority)),
+        };
+        let fees = gas.priority_fees.map(|fees| {
+            vec![
+                fee("Low", "a quarter of recent transactions paid at most this", fees.low),
+                fee("Median", "half of them", fees.median),
+                fee("High", "three quarters of them", fees.high),
+            ]
+        });
+        Self {
+            block: BlockLink::new(gas.block),
+            base_fee: gas.base_fee.map(Amount::gas_price),
+            fees: fees.unwrap_or_default(),
+            transactions: grouped(gas.transactions as u64),
+        }
+    }
+}
+
+fn base_fee_chart(blocks: &[Block]) -> Chart {
+    let fee = |block: &Block| block.base_fee_per_gas.unwrap_or_default();
+    let bar = |block: &Block| {
+        let shown = Amount::gas_price(fee(block));
+        (fee(block) as f64, format!("Block {}: {}", grouped(block.number), shown.shown()))
+    };
+    let highest = blocks.iter().map(fee).max().unwrap_or_default();
+    Chart::new("Base fee", "", blocks.iter().rev().map(bar).collect())
+        .with_axes(axes(blocks, Amount::gas_price(highest).shown().to_owned()))
+}
+
+fn fullness_chart(blocks: &[Block]) -> Chart {
+    let percent = |block: &Block| block.gas_used.saturating_mul(100).checked_div(block.gas_limit).unwrap_or_default();
+    let bar = |block: &Block| (percent(block) as f64, format!("Block {}: {} %", grouped(block.number), percent(block)));
+    let highest = blocks.iter().map(percent).max().unwrap_or_default();
+    Chart::new("Gas used of the limit", "", blocks.iter().rev().map(bar).collect())
+        .with_axes(axes(blocks, format!("{highest} %")))
+}
+
+/// The blocks are newest first.
+fn axes(blocks: &[Block], highest: String) -> Axes {
+    let end = |block: Option<&Block>| block.map(|block| grouped(block.number)).unwrap_or_default();
+    Axes { highest, first: end(blocks.last()), last: end(blocks.first()) }
+}
