@@ -32,14 +32,13 @@ pub struct HolderDifference {
 /// Compares at most this many holders of a token; None if the index has no such token. A call that fails is no difference.
 ///
 /// # Errors
-/// If the node or the store fails.
+/// If the node or the store fails, or if new blocks come faster than the comparison.
 pub async fn audit_token(
     node: &NodeClient,
     reader: &dyn ChainReader,
     token: Address,
     holders: u32,
 ) -> Result<Option<TokenAudit>, CompareError> {
-    let mut last = None;
     for _ in 0..ATTEMPTS {
         let (Some(tip), Some(found)) = (reader.find_tip().await?, reader.find_token(token).await?) else {
             return Ok(None);
@@ -64,7 +63,6 @@ pub async fn audit_token(
         if called.block == Some(tip.number) && reader.find_tip().await? == Some(tip) {
             return Ok(Some(audit));
         }
-        last = Some(audit);
     }
-    Ok(last)
+    Err(CompareError::Moving)
 }
