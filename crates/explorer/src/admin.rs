@@ -1,5 +1,6 @@
 //! The admin interface: HTTP for the operator, on a unix socket and, if configured, on a port that requires a token.
 
+mod backups;
 mod client;
 mod commands;
 mod metrics;
@@ -25,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::socket::AdminSocket;
 pub(crate) use self::{
+    backups::{ARCHIVE, Backups, RECORDS, SNAPSHOT},
     client::AdminClient,
     commands::{BLOCKS, COMPACT, CONTRACTS, KEYS, LOG, LogChange, Operated, RELOAD, TOKEN, WEBHOOKS},
     metrics::{Served, Sources},
@@ -61,6 +63,7 @@ impl Admin {
         config: AdminConfig,
         sources: Sources,
         operated: Operated,
+        backups: Backups,
         cancel: &CancellationToken,
     ) -> anyhow::Result<Self> {
         let router = router(Arc::new(sources)).merge(commands::router(Arc::new(operated)));
@@ -70,8 +73,9 @@ impl Admin {
         };
         let socket = socket.map(|(socket, listener)| {
             tracing::info!(path = %socket.path().display(), "the admin interface listens on a socket");
-            let serving =
-                axum::serve(listener, router.clone()).with_graceful_shutdown(cancel.clone().cancelled_owned());
+            // Not on a port: whoever collects metrics must not be able to read the key of webhook secrets.
+            let router = router.clone().merge(backups::router(Arc::new(backups)));
+            let serving = axum::serve(listener, router).with_graceful_shutdown(cancel.clone().cancelled_owned());
             tokio::spawn(async move { serving.await });
             socket
         });

@@ -53,7 +53,7 @@ pub(crate) enum Command {
     Database(DatabaseOptions),
     /// Copy keys, webhooks, verified contracts and queued messages to another data folder or database
     Copy(CopyOptions),
-    /// Copy a data folder that no explorer has open, as a backup
+    /// Back up a data folder, also while an explorer uses it
     Snapshot(SnapshotOptions),
     /// Copy a snapshot to an empty data folder
     Restore(RestoreOptions),
@@ -257,13 +257,8 @@ pub(crate) struct RecordsOptions {
     #[command(subcommand)]
     pub(crate) command: RecordsCommand,
 
-    /// The data folder [default: explorer in your data folder]
-    #[arg(long, env = "EXPLORER_DATA", value_name = "DIR", global = true)]
-    pub(crate) data: Option<PathBuf>,
-
-    /// The database, as for `run`
-    #[arg(long, env = "EXPLORER_DATABASE", value_name = "URL", hide_env_values = true, global = true)]
-    pub(crate) database: Option<DatabaseUrl>,
+    #[command(flatten)]
+    pub(crate) target: TargetOptions,
 }
 
 #[derive(Debug, Subcommand)]
@@ -282,18 +277,22 @@ pub(crate) enum RecordsCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct SnapshotOptions {
-    /// The folder to create; on the file system of the data folder, it shares most files with it
+    /// The folder to create; on the file system of the data folder, it shares most files with it. A name that ends with `.tar`:
+    /// one file with checksums; `-`: the same on standard output
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
 
-    /// The data folder [default: explorer in your data folder]
-    #[arg(long, env = "EXPLORER_DATA", value_name = "DIR")]
-    pub(crate) data: Option<PathBuf>,
+    /// Only the index, without a trace of keys, webhooks and verified contracts: a snapshot that can be published
+    #[arg(long)]
+    pub(crate) index_only: bool,
+
+    #[command(flatten)]
+    pub(crate) from: TargetOptions,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RestoreOptions {
-    /// The folder that `explorer snapshot` created
+    /// The folder or file that `explorer snapshot` created; `-`: a file on standard input
     #[arg(value_name = "SNAPSHOT")]
     pub(crate) snapshot: PathBuf,
 

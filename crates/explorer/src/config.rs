@@ -21,6 +21,7 @@ use webhooks::EncryptionKey;
 
 use crate::{
     admin::{AdminClient, AdminConfig, SocketConfig, TokenSource},
+    bootstrap::Bootstrap,
     cli::{self, DatabaseUrl, Role, RunOptions, TargetOptions},
     logging::LogFormat,
     memory::MemoryBudget,
@@ -86,6 +87,7 @@ pub(crate) struct ServiceConfig {
     pub(crate) data: PathBuf,
     pub(crate) listen: SocketAddr,
     pub(crate) start_block: Option<BlockNumber>,
+    pub(crate) bootstrap: Option<Bootstrap>,
     pub(crate) traces: Traces,
     /// None: chosen by the chain.
     pub(crate) lower_head_after: Option<Duration>,
@@ -199,6 +201,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         Some(url) => Location::Database { url, read_url: options.read_database },
         None => Location::Folder(data.clone()),
     };
+    let bootstrap = Bootstrap::from_options(options.bootstrap, options.bootstrap_sha256, &location)?;
     let admin = admin(options.admin_socket, options.admin_listen, options.admin_token_file, (&location, &data))?;
     let compilers = options.compilers.unwrap_or_else(|| data.join("compilers"));
     let source = compiler_source(options.compiler_source.as_deref())?;
@@ -216,6 +219,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         data,
         listen: options.listen.unwrap_or(DEFAULT_LISTEN),
         start_block: options.start_block,
+        bootstrap,
         lower_head_after: options.lower_head_after.map(Duration::from_secs),
         traces: match options.traces {
             Some(cli::Traces::Off) => Traces::Off,

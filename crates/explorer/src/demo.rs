@@ -54,6 +54,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         data: data.path().to_owned(),
         listen: options.listen,
         start_block: None,
+        bootstrap: None,
         traces: ingest::Traces::Auto,
         lower_head_after: None,
         labels: demo_names::labels(&contracts)?,

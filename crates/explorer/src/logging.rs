@@ -63,6 +63,12 @@ pub(crate) fn print_error(error: &anyhow::Error) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
+/// Writes to standard error, where standard output is taken by data.
+pub(crate) fn print_note(text: &str) {
+    // A failed write to standard error cannot be reported.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
 /// Writes to standard output; a closed pipe is not an error.
 pub(crate) fn print(text: &str) {
     let mut out = std::io::stdout().lock();

@@ -5,6 +5,7 @@ mod admin;
 mod admin_commands;
 mod audits;
 mod background;
+mod bootstrap;
 mod check;
 mod cli;
 mod config;
@@ -97,8 +98,8 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Check(options) => check::run(options).await,
             Command::Database(options) => database::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Copy(options) => copy::run(options).await.map(|()| ExitCode::SUCCESS),
-            Command::Snapshot(options) => snapshot::take(options).map(|()| ExitCode::SUCCESS),
-            Command::Restore(options) => snapshot::restore(options).map(|()| ExitCode::SUCCESS),
+            Command::Snapshot(options) => snapshot::take(options).await.map(|()| ExitCode::SUCCESS),
+            Command::Restore(options) => snapshot::restore(options).await.map(|()| ExitCode::SUCCESS),
             Command::Records(options) => records::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Repair(options) => repair::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Completions { shell } => manual::print_completions(shell).map(|()| ExitCode::SUCCESS),

@@ -1,22 +1,20 @@
 //! `explorer records`: all records of a store in a file, and back.
 
-use std::{
-    fs::{File, OpenOptions},
-    io::{self, BufRead, BufReader, BufWriter, Write},
-    path::Path,
-    sync::Arc,
-};
+mod export;
+mod files;
+
+use std::{path::Path, sync::Arc};
 
 use anyhow::{Context, anyhow, bail};
-use store::{
-    FileChain, Line, Record, RecordFileHeader, RecordKind, RecordTransfer, Store, StoreError, Transfer, TransferTarget,
-};
+use store::{Line, Record, RecordFileHeader, RecordTransfer, StoreError, Transfer, TransferTarget};
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::export::export_pinned;
+use self::files::Input;
 use crate::{
     cli::{RecordsCommand, RecordsOptions},
-    config::{self, Location, LogConfig},
-    copy::{self, now, progress_bar},
+    config::{self, Location, LogConfig, Target},
+    copy::{self, progress_bar},
     logging::{self, LogFormat},
     shutdown,
     stores::{self, FROM_FILE},
@@ -24,126 +22,19 @@ use crate::{
 
 /// Records of one read or write.
 const BATCH: usize = 1_000;
-/// Longer lines are no records: sources of a contract are smaller.
-const MAX_LINE_BYTES: u64 = 256 << 20;
-const STANDARD: &str = "-";
 
 pub(crate) async fn run(options: RecordsOptions) -> anyhow::Result<()> {
     logging::start(&LogConfig { filter: "warn,explorer=info".to_owned(), format: LogFormat::Text })?;
-    let location = config::location(options.data, options.database)?;
     let cancel = shutdown::on_signal()?;
     match options.command {
-        RecordsCommand::Export { file } => export(&location, &file, &cancel).await,
-        RecordsCommand::Import { file } => import(&location, &file, &cancel).await,
-    }
-}
-
-async fn export(location: &Location, file: &Path, cancel: &CancellationToken) -> anyhow::Result<()> {
-    let store = copy::open(location, stores::open_to_export(location).await).await?;
-    let transfer = store.record_transfer();
-    if let Some(Transfer::Target(TransferTarget { is_complete: false, .. })) = transfer.find_transfer().await? {
-        bail!("{location} has only a part of the records of another store: finish that copy or import first");
-    }
-    let mut to = Output::create(file)?;
-    let header = RecordFileHeader::new(format!("{:032x}", rand::random::<u128>()), chain(store.as_ref()).await?);
-    to.line(&header.to_json()?)?;
-    let (bar, mut records) = (progress_bar(transfer.count_records().await?), 0);
-    for kind in RecordKind::ALL {
-        let mut after = None;
-        loop {
-            if cancel.is_cancelled() {
-                bail!("stopped before the end: {} is not complete", file.display());
-            }
-            let batch = transfer.read_records(kind, after, BATCH, now()).await?;
-            let Some(last) = batch.last() else { break };
-            after = Some(last.position());
-            for record in batch {
-                to.line(&Line::Record(Box::new(record)).to_json()?)?;
-                records += 1;
-            }
-            bar.set_position(records);
+        RecordsCommand::Export { file } => match config::target(options.target).await? {
+            Target::Running(client) => export::receive(client, &file, &cancel).await,
+            Target::Stored(location) => export::export(&location, &file, &cancel).await,
+        },
+        RecordsCommand::Import { file } => {
+            let location = config::location(options.target.data, options.target.database)?;
+            import(&location, &file, &cancel).await
         }
-    }
-    to.line(&Line::End { records }.to_json()?)?;
-    to.finish()?;
-    bar.finish_and_clear();
-    tracing::info!(
-        records,
-        "exported all records; the file contains digests of keys and encrypted secrets: keep it private"
-    );
-    Ok(())
-}
-
-async fn chain(store: &dyn Store) -> anyhow::Result<Option<FileChain>> {
-    let Some(identity) = store.identity().await? else { return Ok(None) };
-    let start_block = store.bind(identity, None).await?;
-    Ok(Some(FileChain { chain_id: identity.chain_id, genesis_hash: identity.genesis_hash, start_block }))
-}
-
-/// A new file that only its owner can read, or standard output.
-struct Output {
-    name: String,
-    to: Box<dyn Write>,
-    file: Option<File>,
-}
-
-impl Output {
-    fn create(path: &Path) -> anyhow::Result<Self> {
-        let name = path.display().to_string();
-        if name == STANDARD {
-            return Ok(Self { name, to: Box::new(BufWriter::new(io::stdout())), file: None });
-        }
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path).with_context(|| format!("cannot create {name}: give the name of a new file"))?;
-        let to = Box::new(BufWriter::new(file.try_clone()?));
-        Ok(Self { name, to, file: Some(file) })
-    }
-
-    fn line(&mut self, line: &str) -> anyhow::Result<()> {
-        writeln!(self.to, "{line}").with_context(|| format!("cannot write to {}", self.name))
-    }
-
-    fn finish(mut self) -> anyhow::Result<()> {
-        let written = self.to.flush().and_then(|()| self.file.map_or(Ok(()), |file| file.sync_all()));
-        written.with_context(|| format!("cannot write to {}", self.name))
-    }
-}
-
-/// The lines of a file, with their numbers for messages.
-struct Input {
-    name: String,
-    from: Box<dyn BufRead>,
-    number: u64,
-}
-
-impl Input {
-    fn open(path: &Path) -> anyhow::Result<Self> {
-        let name = path.display().to_string();
-        let from: Box<dyn BufRead> = if name == STANDARD {
-            Box::new(BufReader::new(io::stdin()))
-        } else {
-            Box::new(BufReader::new(File::open(path).with_context(|| format!("cannot open {name}"))?))
-        };
-        Ok(Self { name, from, number: 0 })
-    }
-
-    fn next(&mut self) -> anyhow::Result<Option<String>> {
-        let mut line = String::new();
-        self.number += 1;
-        let read = io::Read::take(&mut self.from, MAX_LINE_BYTES).read_line(&mut line);
-        read.with_context(|| self.at("it cannot be read"))?;
-        if line.len() as u64 == MAX_LINE_BYTES {
-            bail!(self.at("it is too long"));
-        }
-        let line = line.trim_end();
-        Ok((!line.is_empty()).then(|| line.to_owned()))
-    }
-
-    fn at(&self, what: &str) -> String {
-        format!("{}, line {}: {what}", self.name, self.number)
     }
 }
 

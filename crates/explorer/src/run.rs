@@ -2,7 +2,7 @@ use std::io::IsTerminal;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::{cli::RunOptions, config, logging, names::NameReloader, progress, service::Service, shutdown};
+use crate::{bootstrap, cli::RunOptions, config, logging, names::NameReloader, progress, service::Service, shutdown};
 
 /// Follows a node and serves its chain until cancelled.
 pub(crate) async fn run(options: RunOptions) -> anyhow::Result<()> {
@@ -11,6 +11,7 @@ pub(crate) async fn run(options: RunOptions) -> anyhow::Result<()> {
     let config = config::service_config(options)?;
     let cancel = shutdown::on_signal()?;
 
+    bootstrap::prepare(&config, &cancel).await?;
     let service = Service::start(config, log, cancel.clone()).await?;
     tokio::spawn(reload_on_hangup(service.names()));
     if let Some(address) = service.local_addr() {

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use web::{Names, WebParts};
 
 use crate::{
-    admin::{Admin, Operated, Served, Sources},
+    admin::{Admin, Backups, Operated, Served, Sources},
     background::Background,
     config::ServiceConfig,
     following::Following,
@@ -205,7 +205,8 @@ impl Service {
             names: names.clone(),
             log,
         };
-        let admin = Admin::start(config.admin, sources, operated, &cancel).await?;
+        let backups = Backups::new(Arc::clone(&store), config.data);
+        let admin = Admin::start(config.admin, sources, operated, backups, &cancel).await?;
 
         let background = Background::start()?;
         let following = match node.filter(|_| roles.index) {

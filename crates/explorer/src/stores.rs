@@ -5,8 +5,8 @@ use std::{path::Path, sync::Arc, time::Duration};
 use anyhow::{Context, anyhow, bail};
 pub(crate) use store::OlderIndex;
 use store::{Store, StoreError, Transfer, TransferTarget};
-use store_embedded::{EmbeddedStore, StoreOptions};
-pub(crate) use store_embedded::{LostRecords, Reindex, Repair};
+pub(crate) use store_embedded::{ARCHIVED, Inspected, LostRecords, Reindex, Repair, Restoration};
+use store_embedded::{EmbeddedStore, INDEX_VERSION, RECORDS_VERSION, StoreOptions};
 pub(crate) use store_postgres::{Compacted, PostgresStore as SharedStore, QueueNews, Sender, ServerVersion, TableSize};
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
@@ -19,6 +19,9 @@ use crate::{
 
 /// What the name of the source of an import begins with.
 pub(crate) const FROM_FILE: &str = "the file ";
+
+/// The newest versions of an index and of records that can be read.
+pub(crate) const VERSIONS: (u32, u32) = (INDEX_VERSION, RECORDS_VERSION);
 
 /// Pause between attempts to reach a database.
 const RETRY: Duration = Duration::from_secs(1);
@@ -179,34 +182,88 @@ pub(crate) fn repair(data: &Path) -> anyhow::Result<Option<Repair>> {
     })
 }
 
-/// Copies a data folder to a new one. Returns the number of the last commit.
-pub(crate) fn snapshot(data: &Path, target: &Path) -> anyhow::Result<u64> {
+/// Opens an existing data folder, from which a snapshot is taken.
+pub(crate) fn open_to_snapshot(data: &Path) -> anyhow::Result<Arc<dyn Store>> {
     require(data)?;
     let options = StoreOptions { older_index: OlderIndex::Leave, ..StoreOptions::default() };
     let store = EmbeddedStore::open(data, options).map_err(|error| match error {
         StoreError::InUse => anyhow!(error).context(format!(
-            "an explorer has {} open: stop it for the snapshot, which takes seconds if TARGET is on the same file system",
+            "an explorer has {} open and does not listen on its admin socket: give the socket with --admin-socket, or stop it \
+             for the snapshot",
             data.display()
         )),
         other => explain_open(other, data),
     })?;
-    store.snapshot(target).with_context(|| format!("cannot write a snapshot to {}", target.display()))
+    Ok(Arc::new(store))
+}
+
+/// Says what a snapshot that nothing else uses contains. The process may have another store open.
+pub(crate) fn inspect(snapshot: &Path) -> Result<Inspected, StoreError> {
+    store_embedded::inspect(
+        snapshot,
+        StoreOptions { cache_bytes: 8 << 20, descriptors: 150, ..StoreOptions::default() },
+    )
 }
 
 /// Copies a snapshot to an empty data folder.
 pub(crate) fn restore(snapshot: &Path, data: &Path) -> anyhow::Result<()> {
     if !snapshot.join("index").is_dir() {
-        bail!("{} is not a snapshot: give a folder that `explorer snapshot` created", snapshot.display());
+        bail!("{} is not a snapshot: give a folder or file that `explorer snapshot` created", snapshot.display());
     }
-    store_embedded::restore(snapshot, data, StoreOptions::default()).map_err(|error| {
-        let advice = match &error {
-            StoreError::NotEmpty { .. } => "a snapshot is restored to an empty folder: give one with --data".to_owned(),
-            StoreError::InUse => format!("an explorer has {} open: give an empty folder with --data", data.display()),
-            StoreError::Damaged { .. } => format!("{} is damaged: use another snapshot", snapshot.display()),
-            _ => format!("cannot restore {} to {}", snapshot.display(), data.display()),
-        };
-        anyhow!(error).context(advice)
-    })
+    store_embedded::restore(snapshot, data, StoreOptions::default()).map_err(|error| explain_restoring(error, data))
+}
+
+/// Begins to restore a snapshot in an empty data folder.
+pub(crate) fn begin_restoration(data: &Path) -> anyhow::Result<Restoration> {
+    Restoration::begin(data).map_err(|error| explain_restoring(error, data))
+}
+
+/// Moves complete files to the data folder.
+pub(crate) fn finish_restoration(restoration: Restoration, files: &Path) -> Result<(), StoreError> {
+    restoration.finish(files, StoreOptions::default())
+}
+
+/// Whether a data folder has an index.
+pub(crate) fn has_index(data: &Path) -> bool {
+    store_embedded::has_index(data)
+}
+
+/// Begins to fill a data folder without an index; it may have other files, such as the key of webhook secrets.
+pub(crate) fn begin_bootstrap(data: &Path) -> anyhow::Result<Restoration> {
+    Restoration::begin_beside_files(data).map_err(|error| explain_open(error, data))
+}
+
+/// Rewrites a snapshot to a new folder, without any record of users.
+pub(crate) fn copy_index(snapshot: &Path, into: &Path) -> Result<(), StoreError> {
+    store_embedded::copy_index(snapshot, into, StoreOptions::default())
+}
+
+/// Opens an index that is not in its data folder yet.
+pub(crate) fn open_bootstrapped(files: &Path) -> anyhow::Result<Arc<dyn Store>> {
+    Ok(Arc::new(EmbeddedStore::open(files, StoreOptions::default())?))
+}
+
+/// Why the chain of a node is not that of a snapshot.
+pub(crate) fn explain_bootstrapped(error: StoreError) -> anyhow::Error {
+    let advice = match &error {
+        StoreError::OtherChain { .. } => "the snapshot has another chain than the node: use one of this chain",
+        StoreError::OtherStart { .. } => {
+            "the snapshot begins at another block than --start-block: leave one of them out"
+        }
+        _ => "cannot use the snapshot",
+    };
+    anyhow!(error).context(advice)
+}
+
+fn explain_restoring(error: StoreError, data: &Path) -> anyhow::Error {
+    let data = data.display();
+    let advice = match &error {
+        StoreError::NotEmpty { .. } => "a snapshot is restored to an empty folder: give one with --data".to_owned(),
+        StoreError::InUse => format!("an explorer has {data} open: give an empty folder with --data"),
+        StoreError::Damaged { .. } => "the snapshot is damaged: use another one".to_owned(),
+        _ => format!("cannot restore the snapshot to {data}"),
+    };
+    anyhow!(error).context(advice)
 }
 
 fn require_folder(location: &Location) -> anyhow::Result<()> {

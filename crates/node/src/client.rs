@@ -12,12 +12,12 @@ use domain::{
 };
 
 use crate::{
-    BlockCalls, BlockChecks, CallBlock, CallOutcome, CallRequest, CallResults, Codes, ContractCall, Endpoint,
+    BlockCalls, BlockChecks, CallBlock, CallOutcome, CallRequest, CallResults, CallTree, Codes, ContractCall, Endpoint,
     EndpointStatus, FoundLog, HeadSurvey, Heads, InternalCall, LogFilter, NodeConfig, NodeError, NodeStatus,
     PollBounds, RetryPolicy, ViewOutcome,
     account::fetch_account,
     blocks::fetch_block,
-    call,
+    call, call_tree,
     calls::call_contracts,
     codes::fetch_codes,
     contract, creation,
@@ -202,7 +202,15 @@ impl NodeClient {
         internal::trace_transaction(self.failover.upstream(index), hash).await
     }
 
-    /// The same for every transaction of a block, in order, with the transaction's hash if the node sends it.
+    /// All calls of a transaction; None if the node does not support tracing.
+    pub async fn find_call_tree(&self, hash: B256) -> Result<Option<CallTree>, NodeError> {
+        let index = self.failover.pick(Operation::Trace, None);
+        self.failover.admit(index).await?;
+        call_tree::trace(self.failover.upstream(index), hash).await
+    }
+
+    /// The calls inside every transaction of a block that move value or create contracts, in order,
+    /// with the transaction's hash if the node sends it.
     pub async fn find_internal_calls_of_block(&self, number: BlockNumber) -> Result<Option<BlockCalls>, NodeError> {
         let index = self.failover.pick(Operation::Trace, None);
         self.failover.admit(index).await?;

@@ -1,6 +1,7 @@
 //! Decodes node responses in one pass, keeping only the fields that are used.
 
 mod block;
+mod call_tree;
 mod envelope;
 mod flat;
 mod internal;
@@ -11,6 +12,7 @@ mod tests;
 mod trace;
 
 pub(crate) use block::{RawAccess, RawAuthorization, RawBlock, RawGenesis, RawHeader, RawTransaction};
+pub(crate) use call_tree::RawCallTree;
 pub(crate) use envelope::{ErrorObject, ResponseError, decode, readable, split_batch};
 #[cfg(feature = "fuzzing")]
 pub(crate) use flat::MAX_DEPTH;

@@ -41,9 +41,16 @@ pub type BlockCalls = Vec<(Option<B256>, Vec<InternalCall>)>;
 
 /// The internal calls of one transaction; None if the node does not trace or does not have the transaction.
 pub(crate) async fn trace_transaction(upstream: &Upstream, hash: B256) -> Result<Option<Vec<InternalCall>>, NodeError> {
+    Ok(trace_transaction_as::<RawCalls>(upstream, hash).await?.map(|RawCalls(calls)| calls))
+}
+
+/// The trace of one transaction, read as some type; None if the node does not trace or does not have the transaction.
+pub(crate) async fn trace_transaction_as<T: serde::de::DeserializeOwned + Send + 'static>(
+    upstream: &Upstream,
+    hash: B256,
+) -> Result<Option<T>, NodeError> {
     let call = Call::new(TRANSACTION, format!(r#"["{hash:#x}",{{"tracer":"callTracer"}}]"#));
-    let traced = trace::<RawCalls>(upstream, &call, &upstream.capabilities().lacks_transaction_traces).await?;
-    Ok(traced.map(|RawCalls(calls)| calls))
+    trace(upstream, &call, &upstream.capabilities().lacks_transaction_traces).await
 }
 
 /// None if the node does not trace blocks.

@@ -10,6 +10,7 @@ mod blocks;
 mod call;
 mod call_budget;
 mod call_metrics;
+mod call_tree;
 mod calls;
 mod check;
 mod client;
@@ -52,6 +53,7 @@ mod view;
 
 pub use call::{CallOutcome, CallRequest};
 pub use call_metrics::{CallEnd, MethodMetrics};
+pub use call_tree::{CallTree, TracedFrame};
 pub use calls::{CallBlock, CallResult, CallResults, ContractCall};
 pub use client::NodeClient;
 pub use codes::Codes;

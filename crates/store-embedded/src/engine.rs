@@ -2,6 +2,7 @@
 
 mod batch;
 mod commit_row;
+mod copied;
 mod errors;
 mod group;
 mod journal;
@@ -184,6 +185,11 @@ impl Engine {
         }
         let last = commits.last;
         commits.watermark.set(last).and_then(|()| commits.watermark.sync()).map_err(from_io_error)
+    }
+
+    /// The number of the last commit.
+    pub(crate) fn last_commit(&self) -> u64 {
+        self.shared.commits().last
     }
 
     /// Compacts all tables fully.

@@ -46,9 +46,10 @@ mod write;
 mod writer;
 
 pub use engine::{LostRecords, Repair};
+pub use meta::{RECORDS as RECORDS_VERSION, SCHEMA as INDEX_VERSION};
 pub use reader::EmbeddedReader;
 pub use reindex::Reindex;
-pub use snapshot::restore;
+pub use snapshot::{ARCHIVED, Inspected, Restoration, copy_index, has_index, inspect, restore};
 pub use store::{EmbeddedStore, StoreOptions};
 pub use user_records::EmbeddedUserRecords;
 pub use verified_contracts::EmbeddedVerifiedContracts;

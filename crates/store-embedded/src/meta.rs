@@ -11,9 +11,9 @@ use crate::{
 };
 
 /// Of the index: increased by every change that other versions cannot read. An older index is filled again.
-pub(crate) const SCHEMA: u32 = 7;
+pub const SCHEMA: u32 = 7;
 /// Of the records: increased by every change that other versions cannot read, with a step in `upgrade.rs`.
-pub(crate) const RECORDS: u32 = 1;
+pub const RECORDS: u32 = 1;
 
 const SCHEMA_KEY: &str = "schema";
 const RECORDS_KEY: &str = "records";

@@ -1,5 +1,7 @@
 //! Copies records to another store, or from one. Rows are read and written by the modules that own them.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use domain::UnixMillis;
 use store::{FailureRecord, Record, RecordKind, RecordPosition, RecordTransfer, StoreError, Transfer};
@@ -44,16 +46,22 @@ fn is_deleted(table: Table) -> bool {
 /// Rows that are deleted in one commit.
 const DELETED_AT_ONCE: usize = 10_000;
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct EmbeddedTransfer {
     engine: Engine,
     verified: EmbeddedVerifiedContracts,
     webhooks: EmbeddedWebhookRecords,
+    /// None: the current state.
+    pinned: Option<Arc<View>>,
 }
 
 impl EmbeddedTransfer {
     pub(crate) fn new(engine: Engine, verified: EmbeddedVerifiedContracts, webhooks: EmbeddedWebhookRecords) -> Self {
-        Self { engine, verified, webhooks }
+        Self { engine, verified, webhooks, pinned: None }
+    }
+
+    fn view(&self) -> Arc<View> {
+        self.pinned.clone().unwrap_or_else(|| Arc::new(self.engine.view()))
     }
 
     async fn work<T: Send + 'static>(
@@ -111,7 +119,7 @@ pub(crate) fn delete_rows(engine: &Engine, tables: impl Iterator<Item = Table>) 
 impl RecordTransfer for EmbeddedTransfer {
     async fn find_transfer(&self) -> Result<Option<Transfer>, StoreError> {
         self.work(|this| {
-            let row = this.engine.view().get(Table::RecordTransfer, &Key::EMPTY)?;
+            let row = this.view().get(Table::RecordTransfer, &Key::EMPTY)?;
             row.map(|row| Transfer::from_row(&row)).transpose()
         })
         .await
@@ -131,7 +139,7 @@ impl RecordTransfer for EmbeddedTransfer {
 
     async fn has_records(&self) -> Result<bool, StoreError> {
         self.work(|this| {
-            let view = this.engine.view();
+            let view = this.view();
             for table in LEFT_BY_USERS {
                 if view.prefix(table, &Key::EMPTY).next().transpose()?.is_some() {
                     return Ok(true);
@@ -144,7 +152,7 @@ impl RecordTransfer for EmbeddedTransfer {
 
     async fn count_records(&self) -> Result<u64, StoreError> {
         self.work(|this| {
-            let view = this.engine.view();
+            let view = this.view();
             let mut count = 0;
             for table in COUNTED {
                 for row in view.prefix(table, &Key::EMPTY) {
@@ -165,7 +173,7 @@ impl RecordTransfer for EmbeddedTransfer {
         now: UnixMillis,
     ) -> Result<Vec<Record>, StoreError> {
         self.work(move |this| {
-            let view = &this.engine.view();
+            let view = &this.view();
             match kind {
                 RecordKind::ApiKey => keys::read_keys(view, after, limit),
                 RecordKind::UsedProof => keys::read_proofs(view, after, limit),
@@ -185,6 +193,10 @@ impl RecordTransfer for EmbeddedTransfer {
             }
         })
         .await
+    }
+
+    fn pinned(&self) -> Option<Arc<dyn RecordTransfer>> {
+        Some(Arc::new(Self { pinned: Some(self.view()), ..self.clone() }))
     }
 
     async fn write_records(&self, records: Vec<Record>, transfer: Transfer) -> Result<(), StoreError> {

@@ -8,7 +8,7 @@ use domain::{BlockNumber, ChainIdentity};
 use metrics::Histogram;
 use store::{
     CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, OlderIndex, RecordTransfer,
-    Store, StoreError, UserRecords, Verification, VerifiedContracts, WebhookLimits, WebhookRecords,
+    SnapshotContent, Store, StoreError, UserRecords, Verification, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
 use crate::{
@@ -123,7 +123,7 @@ impl EmbeddedStore {
     /// # Errors
     /// If the folder exists and is not empty, or if the disk fails.
     pub fn snapshot(&self, target: &Path) -> Result<u64, StoreError> {
-        snapshot::take(&self.engine, &self.data, target)
+        snapshot::take(&self.engine, &self.data, target, SnapshotContent::Everything)
     }
 
     /// Restores a damaged data folder to its last complete commit; None if nothing is damaged.
@@ -281,6 +281,11 @@ impl Store for EmbeddedStore {
     async fn verify(&self) -> Result<Verification, StoreError> {
         let engine = self.engine.clone();
         run_blocking(move || Ok(verify::verify(&engine.view()))).await
+    }
+
+    async fn snapshot(&self, target: &Path, content: SnapshotContent) -> Result<Option<u64>, StoreError> {
+        let (engine, data, target) = (self.engine.clone(), self.data.clone(), target.to_owned());
+        run_blocking(move || snapshot::take(&engine, &data, &target, content).map(Some)).await
     }
 
     fn read_times(&self) -> &Histogram {

@@ -5,16 +5,16 @@
 
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
 
 use domain::BlockChanges;
 use store::{
-    ChainReader, ChainWriter, StoreError, Undo,
+    ChainReader, ChainWriter, SnapshotContent, Store, StoreError, Transfer, Undo,
     conformance::{RandomChain, leave_records},
 };
-use store_embedded::{EmbeddedStore, StoreOptions, restore};
+use store_embedded::{EmbeddedStore, Restoration, StoreOptions, has_index, inspect, restore};
 
 const BLOCKS: usize = 300;
 const SNAPSHOTS: usize = 5;
@@ -115,4 +115,42 @@ async fn a_snapshot_is_not_mixed_with_other_files_and_not_restored_if_it_is_dama
     restore(&target, &empty, StoreOptions::default()).unwrap();
     let [ours, theirs] = [&data, &empty].map(|path| EmbeddedStore::open(path, StoreOptions::default()).unwrap());
     assert_eq!(ours.reader().fingerprint().unwrap(), theirs.reader().fingerprint().unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_snapshot_of_the_index_has_no_records_and_goes_on_like_the_original() {
+    let folder = tempfile::tempdir().unwrap();
+    let [data, target, killed] = ["data", "target", "killed"].map(|name| folder.path().join(name));
+    let (store, blocks) = (EmbeddedStore::open(&data, options()).unwrap(), blocks());
+    write(&store, &blocks[..20]).await;
+    store.record_transfer().save_transfer(Some(Transfer::Source { id: "a copy".to_owned() })).await.unwrap();
+    let commit = Store::snapshot(&store, &target, SnapshotContent::Index).await.unwrap().unwrap();
+    assert!(inspect(&data_copy(&store, &folder.path().join("whole")), options()).unwrap().has_private_rows);
+    let found = inspect(&target, options()).unwrap();
+    assert!(!found.has_private_rows && found.commit == commit && found.tip.unwrap().number == 19, "{found:?}");
+
+    // Killed after the first of two moves.
+    fs::create_dir_all(killed.join("restore.tmp")).unwrap();
+    fs::copy(target.join("durable-commit"), killed.join("durable-commit")).unwrap();
+    assert!(!has_index(&killed));
+    let restoration = Restoration::begin_beside_files(&killed).unwrap();
+    restoration.finish(&target, options()).unwrap();
+    assert!(has_index(&killed) && Restoration::begin_beside_files(&killed).is_err());
+
+    let copied = EmbeddedStore::open(&killed, options()).unwrap();
+    assert!(!killed.join("restore.tmp").exists());
+    assert_eq!(copied.reader().fingerprint().unwrap(), store.reader().fingerprint().unwrap());
+    for store in [&copied, &store] {
+        let mut writer = store.writer();
+        writer.revert_to(15).await.unwrap();
+        for block in &blocks[16..] {
+            writer.commit(vec![block.clone()], Undo::Keep { down_to: 0 }).await.unwrap();
+        }
+    }
+    assert_eq!(copied.reader().fingerprint().unwrap(), store.reader().fingerprint().unwrap());
+}
+
+fn data_copy(store: &EmbeddedStore, into: &Path) -> PathBuf {
+    store.snapshot(into).unwrap();
+    into.to_owned()
 }

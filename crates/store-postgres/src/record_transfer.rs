@@ -111,6 +111,10 @@ impl RecordTransfer for PostgresTransfer {
         }
     }
 
+    fn pinned(&self) -> Option<Arc<dyn RecordTransfer>> {
+        None
+    }
+
     async fn write_records(&self, records: Vec<Record>, transfer: Transfer) -> Result<(), StoreError> {
         let mut client = self.database.connection().await?;
         let tx = client.transaction().await.map_err(store_error)?;

@@ -1,4 +1,5 @@
 use std::{
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -8,7 +9,7 @@ use domain::{BlockNumber, ChainIdentity, ReplicaStatus, SyncStatus};
 use metrics::Histogram;
 use store::{
     CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, OlderIndex, RecordTransfer,
-    Store, StoreError, UserRecords, Verification, VerifiedContracts, WebhookLimits, WebhookRecords,
+    SnapshotContent, Store, StoreError, UserRecords, Verification, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 use tokio::sync::watch;
 
@@ -315,6 +316,11 @@ impl Store for PostgresStore {
 
     async fn verify(&self) -> Result<Verification, StoreError> {
         self.check().await
+    }
+
+    /// The server backs it up.
+    async fn snapshot(&self, _target: &Path, _content: SnapshotContent) -> Result<Option<u64>, StoreError> {
+        Ok(None)
     }
 
     fn read_times(&self) -> &Histogram {

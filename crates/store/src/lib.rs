@@ -31,7 +31,7 @@ pub use block_order::check_order;
 pub use contract_data::ContractDataWriter;
 pub use error::{BoxError, Failure, StoreError};
 pub use internal::{InternalProgress, InternalWriter};
-pub use lifecycle::{CacheUse, Store};
+pub use lifecycle::{CacheUse, SnapshotContent, Store};
 pub use older_index::OlderIndex;
 pub use parties::{Parties, Party};
 pub use queue_loads::QueueLoads;

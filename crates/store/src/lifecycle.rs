@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
@@ -15,6 +15,15 @@ pub struct CacheUse {
     pub cache: &'static str,
     pub hits: u64,
     pub misses: u64,
+}
+
+/// What a snapshot contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SnapshotContent {
+    Everything,
+    /// What was read from the chain, rewritten without a trace of users: no keys, webhooks, verified contracts, and nothing that
+    /// was stored since somebody looked at it.
+    Index,
 }
 
 /// An open store: access to its parts, and operations on all of them.
@@ -58,6 +67,11 @@ pub trait Store: Send + Sync {
 
     /// Reads all rows, and compares counts, lists and rows with each other. Slow.
     async fn verify(&self) -> Result<Verification, StoreError>;
+
+    /// Copies the current state to a new folder, which can be used as a data folder; reads continue, and writes wait while files
+    /// are linked. Only one snapshot can be taken at a time. Returns the number of the last commit; None if the store is a
+    /// database, which its server backs up.
+    async fn snapshot(&self, target: &Path, content: SnapshotContent) -> Result<Option<u64>, StoreError>;
 
     /// How long queries of the readers took since the store was opened.
     fn read_times(&self) -> &Histogram;

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use domain::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -7,7 +9,8 @@ use crate::{Record, RecordKind, RecordPosition, StoreError};
 /// Records of one write.
 const BATCH: usize = 1_000;
 
-/// Reads and writes records as they are, to copy them to another store. Nothing else may use the store meanwhile.
+/// Reads and writes records as they are, to copy them to another store. Nothing else may use the store meanwhile, unless they are
+/// [pinned](RecordTransfer::pinned).
 #[async_trait]
 pub trait RecordTransfer: Send + Sync {
     /// Whether the store is the source or the target of a copy, since it was last used for anything else.
@@ -29,6 +32,10 @@ pub trait RecordTransfer: Send + Sync {
         limit: usize,
         now: UnixMillis,
     ) -> Result<Vec<Record>, StoreError>;
+
+    /// For reading the records as they are now, while others change them; None if nothing else may use the store meanwhile. A
+    /// write that fails is not retried until it is dropped.
+    fn pinned(&self) -> Option<Arc<dyn RecordTransfer>>;
 
     /// Writes records in place of those at the same positions, and the state of the copy, atomically. After the record of
     /// matching, webhooks wait until the index has reached its cursor.

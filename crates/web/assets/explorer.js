@@ -40,10 +40,12 @@ function toast(text) {
 }
 
 document.addEventListener("click", async (event) => {
-  const button = event.target.closest("[data-copy]");
+  const button = event.target.closest("[data-copy], [data-copy-of]");
   if (!button) return;
-  if (!(await copy(button.dataset.copy))) {
-    toast(`The browser does not allow copying. Copy it by hand: ${button.dataset.copy}`);
+  // Long texts are on the page once, and copied from there.
+  const { copy: text, copyOf } = button.dataset;
+  if (!(await copy(text ?? document.getElementById(copyOf).textContent))) {
+    toast(text ? `The browser does not allow copying. Copy it by hand: ${text}` : "The browser does not allow copying. Select the text and copy it by hand.");
     return;
   }
   button.classList.add("done");

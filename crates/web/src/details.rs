@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{B256, PendingTransaction, Transaction, TransactionDetail};
-use node::{NodeClient, NodeError};
+use node::{CallTree, NodeClient, NodeError};
 use quick_cache::sync::Cache;
 use tokio::{sync::Semaphore, time::timeout};
 
@@ -66,6 +66,14 @@ impl Details {
         };
         let done = timeout(CONTRACT_CALL_TIMEOUT, permitted).await.ok().flatten();
         done.ok_or(NodeCallRefused::TookTooLong)
+    }
+
+    /// The calls of a transaction, which take the node longer than other parts of pages.
+    pub(crate) async fn find_call_tree(
+        &self,
+        hash: B256,
+    ) -> Result<Result<Option<CallTree>, NodeError>, NodeCallRefused> {
+        self.call_contract(self.node.find_call_tree(hash)).await
     }
 
     /// A transaction that is not indexed; None if the node could not be asked.

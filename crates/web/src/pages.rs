@@ -4,6 +4,7 @@ mod address;
 mod approvals;
 mod block;
 mod blocks;
+mod call_tree;
 mod calls;
 mod charts;
 mod contract_tab;
@@ -47,13 +48,14 @@ pub(crate) use search::verified::VerifiedNames;
 type App = Arc<WebState>;
 
 /// The patterns of all pages, assets and redirects, for metrics.
-pub const ROUTES: [&str; 35] = [
+pub const ROUTES: [&str; 36] = [
     "/",
     "/blocks",
     "/block/{id}",
     "/transactions",
     "/tx/{hash}",
     "/tx/{hash}/input",
+    "/tx/{hash}/calls",
     "/transfers",
     "/address/{address}",
     "/tokens",
@@ -93,6 +95,7 @@ pub(crate) fn router() -> Router<App> {
         .route("/transactions", get(transactions::show))
         .route("/tx/{hash}", get(transaction::show))
         .route("/tx/{hash}/input", get(transaction::show_input))
+        .route("/tx/{hash}/calls", get(call_tree::show))
         .route("/transfers", get(transfers::show))
         .route("/address/{address}", get(address::show))
         .route("/tokens", get(tokens::show))

@@ -8,7 +8,10 @@ use std::{
 use anyhow::{Context, anyhow, bail};
 use axum::http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
-use hyper::{body::Bytes, client::conn::http1};
+use hyper::{
+    body::{Body, Bytes, Incoming},
+    client::conn::http1,
+};
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use tokio::net::UnixStream;
@@ -53,7 +56,32 @@ impl AdminClient {
         self.send(Method::POST, path, body.into()).await
     }
 
+    /// Sends a command as JSON, and passes on the bytes of the response, and how many there are in all, if that is known.
+    pub(crate) async fn post_to(
+        self,
+        path: &str,
+        command: &impl Serialize,
+        mut to: impl FnMut(&[u8], Option<u64>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let cut = format!("the explorer on {} did not send all: its log says why", self.path.display());
+        let mut body = self.request(Method::POST, path, serde_json::to_vec(command)?.into()).await?;
+        let total = body.size_hint().exact();
+        while let Some(frame) = body.frame().await {
+            if let Some(bytes) = frame.with_context(|| cut.clone())?.data_ref() {
+                to(bytes, total)?;
+            }
+        }
+        Ok(())
+    }
+
     async fn send(self, method: Method, path: &str, body: Bytes) -> anyhow::Result<String> {
+        let lost = format!("the explorer on {} did not answer", self.path.display());
+        let body = self.request(method, path, body).await?.collect().await.context(lost)?;
+        Ok(String::from_utf8_lossy(&body.to_bytes()).into_owned())
+    }
+
+    /// The body of a response that is not an error.
+    async fn request(self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Incoming> {
         let lost = || format!("the explorer on {} did not answer", self.path.display());
         let (mut sender, connection) = http1::handshake(TokioIo::new(self.stream)).await.with_context(lost)?;
         tokio::spawn(connection);
@@ -61,12 +89,13 @@ impl AdminClient {
         let request = request.header(header::CONTENT_TYPE, "application/json").body(Full::new(body))?;
         let response = sender.send_request(request).await.with_context(lost)?;
         let status = response.status();
-        let body = response.into_body().collect().await.with_context(lost)?.to_bytes();
-        let text = String::from_utf8_lossy(&body).into_owned();
-        match status {
-            StatusCode::OK => Ok(text),
-            StatusCode::NOT_FOUND => bail!("the running explorer does not know this command: it is another version"),
-            _ => Err(anyhow!("{}", text.trim_end())),
+        if status == StatusCode::OK {
+            return Ok(response.into_body());
         }
+        if status == StatusCode::NOT_FOUND {
+            bail!("the running explorer does not know this command: it is another version");
+        }
+        let text = response.into_body().collect().await.with_context(lost)?.to_bytes();
+        Err(anyhow!("{}", String::from_utf8_lossy(&text).trim_end()))
     }
 }

@@ -79,7 +79,7 @@ pub(super) fn router(operated: Arc<Operated>) -> Router {
 type Context = State<Arc<Operated>>;
 
 /// A failed command, with all causes.
-struct Failed(anyhow::Error);
+pub(super) struct Failed(anyhow::Error);
 
 impl<E: Into<anyhow::Error>> From<E> for Failed {
     fn from(error: E) -> Self {

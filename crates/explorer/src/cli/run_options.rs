@@ -51,6 +51,15 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_START_BLOCK", value_name = "N")]
     pub(crate) start_block: Option<u64>,
 
+    /// A snapshot to begin with if the data folder is empty: the URL or path of a file that `explorer snapshot --index-only` wrote.
+    /// Only its index is used, after random blocks of it were compared with the node
+    #[arg(long, env = "EXPLORER_BOOTSTRAP", value_name = "URL|FILE", hide_env_values = true)]
+    pub(crate) bootstrap: Option<String>,
+
+    /// The SHA-256 that the file of --bootstrap must have
+    #[arg(long, env = "EXPLORER_BOOTSTRAP_SHA256", value_name = "HEX")]
+    pub(crate) bootstrap_sha256: Option<String>,
+
     /// A file of names for addresses, one `0xaddress,name` per line
     #[arg(long, env = "EXPLORER_LABELS", value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
@@ -258,6 +267,8 @@ impl RunOptions {
             role: if self.role.is_empty() { other.role } else { self.role },
             listen: self.listen.or(other.listen),
             start_block: self.start_block.or(other.start_block),
+            bootstrap: self.bootstrap.or(other.bootstrap),
+            bootstrap_sha256: self.bootstrap_sha256.or(other.bootstrap_sha256),
             labels: self.labels.or(other.labels),
             traces: self.traces.or(other.traces),
             lower_head_after: self.lower_head_after.or(other.lower_head_after),

@@ -211,6 +211,14 @@ const scenarios = {
       assert.equal(input, encodeFunctionData({ abi, functionName: "sign", args: ["today", { guest: account.address, words: said, marks: [] }] }));
     }),
 
+  "the source is copied as it was written": () =>
+    open(`/address/${contract}?tab=contract`, { permissions: ["clipboard-read", "clipboard-write"] }, async (page) => {
+      await page.click("button[data-copy-of='code-1']");
+      await page.locator("button.done").waitFor();
+      const copied = await page.evaluate(() => navigator.clipboard.readText());
+      assert.equal(copied.trim(), source.trim());
+    }),
+
   "a page makes more calls than the API allows without a key, and then asks for a key": async () => {
     const owner = account.address.toLowerCase();
     const timestamp = Date.now();

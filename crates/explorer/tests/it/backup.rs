@@ -1,17 +1,20 @@
 //! `explorer snapshot` and `explorer restore`.
 
+mod archives;
+pub(crate) mod running;
+
 use std::{path::Path, process::Command};
 
 use crate::support::{DevNode, TestExplorer, expected_state, key_request::KeyRequest, process, read_api};
 
-async fn explorer(arguments: &[&str]) -> (bool, String) {
+pub(crate) async fn explorer(arguments: &[&str]) -> (bool, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_explorer"));
     command.args(arguments);
     let output = process::output(command).await;
     (output.status.success(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
 }
 
-fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
@@ -24,8 +27,10 @@ async fn a_restored_snapshot_answers_like_the_folder_it_was_taken_from() {
     let folder = tempfile::tempdir().unwrap();
     let (snapshot, restored) = (folder.path().join("snapshot"), folder.path().join("restored"));
     let data = text(running.data().path()).to_owned();
-    let (succeeded, message) = explorer(&["snapshot", "--data", &data, text(&snapshot)]).await;
-    assert!(!succeeded && message.contains("an explorer has") && message.contains("stop it"), "{message}");
+    let elsewhere = text(&folder.path().join("other.sock")).to_owned();
+    let (succeeded, message) =
+        explorer(&["snapshot", "--data", &data, "--admin-socket", &elsewhere, text(&snapshot)]).await;
+    assert!(!succeeded && message.contains("an explorer has") && message.contains("--admin-socket"), "{message}");
     let (_, kept) = running.stop().await;
 
     let (succeeded, message) = explorer(&["snapshot", "--data", &data, text(&snapshot)]).await;

@@ -1,6 +1,7 @@
 //! The pages over HTTP and in a real browser.
 
 mod base_path;
+mod call_tree;
 mod decoded;
 mod hostile_names;
 mod lists;

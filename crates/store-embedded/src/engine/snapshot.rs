@@ -9,7 +9,7 @@ use fjall::PersistMode;
 use store::StoreError;
 
 use super::{
-    Engine, INDEX_FOLDER,
+    Engine, EngineOptions, INDEX_FOLDER,
     errors::{from_io_error, store_error},
     journals,
     opened::{Opened, index_folder},
@@ -18,6 +18,9 @@ use super::{
 
 /// The engine may remove a file that is about to be copied, since it has written a newer one. Then all is copied again.
 const ATTEMPTS: usize = 20;
+/// Of the engine that checks a copy, while the index is in use.
+const CHECK_CACHE_BYTES: u64 = 8 << 20;
+const CHECK_DESCRIPTORS: usize = 150;
 const KEYSPACES: &str = "keyspaces";
 const TABLES: &str = "tables";
 
@@ -28,7 +31,7 @@ impl Engine {
         let mut attempt = 1;
         loop {
             let copied = self.copy_files(into)?;
-            let checked = copied.map(|()| Opened::open(into, &self.shared.options));
+            let checked = copied.map(|()| Opened::open(into, &self.small_options()));
             match checked {
                 Some(Ok((opened, last))) => {
                     drop(opened);
@@ -46,6 +49,11 @@ impl Engine {
                 }
             }
         }
+    }
+
+    /// For a second engine in the same process.
+    pub(crate) fn small_options(&self) -> EngineOptions {
+        EngineOptions { cache_bytes: CHECK_CACHE_BYTES, descriptors: CHECK_DESCRIPTORS, ..self.shared.options.clone() }
     }
 
     /// None if a file was removed meanwhile.

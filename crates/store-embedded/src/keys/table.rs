@@ -225,6 +225,13 @@ impl Table {
         self.origin() == Origin::Record
     }
 
+    /// Whether the rows say nothing about users, not even what they looked at.
+    pub(crate) fn is_public(self) -> bool {
+        let is_derived_from_records = matches!(self, Self::VerifiedListed | Self::VerifiedListedCount);
+        let is_stored_when_viewed = matches!(self, Self::Account | Self::NftMetadata);
+        !self.is_record() && !is_derived_from_records && !is_stored_when_viewed
+    }
+
     /// Whether a response about the chain or about verified contracts may depend on the rows. User records are shown
     /// only to their owners, stored accounts only while the node is unavailable, failures are those that the node would
     /// tell, and responses about verification jobs or with metadata of NFTs are not cached.

@@ -30,7 +30,14 @@ const CACHED_FOR: Duration = Duration::from_secs(30);
 /// The figures that were read last, by the number of days.
 #[derive(Debug, Default)]
 pub(crate) struct RecentDays {
-    read: Mutex<Vec<(u32, Instant, Arc<[PeriodFigures]>)>>,
+    read: Mutex<Vec<ReadDays>>,
+}
+
+#[derive(Debug)]
+struct ReadDays {
+    days: u32,
+    read_at: Instant,
+    figures: Arc<[PeriodFigures]>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -89,16 +96,16 @@ impl WebState {
     async fn recent_days(&self, days: u32) -> Result<Arc<[PeriodFigures]>, StoreError> {
         let find = || {
             let read = self.days.read.lock().unwrap_or_else(PoisonError::into_inner);
-            let recent = read.iter().find(|(count, at, _)| *count == days && at.elapsed() < CACHED_FOR);
-            recent.map(|(_, _, figures)| Arc::clone(figures))
+            let recent = read.iter().find(|read| read.days == days && read.read_at.elapsed() < CACHED_FOR);
+            recent.map(|recent| Arc::clone(&recent.figures))
         };
         if let Some(figures) = find() {
             return Ok(figures);
         }
         let figures: Arc<[PeriodFigures]> = self.chain.list_periods(DAY, days).await?.into();
         let mut read = self.days.read.lock().unwrap_or_else(PoisonError::into_inner);
-        read.retain(|(count, _, _)| *count != days);
-        read.push((days, Instant::now(), Arc::clone(&figures)));
+        read.retain(|read| read.days != days);
+        read.push(ReadDays { days, read_at: Instant::now(), figures: Arc::clone(&figures) });
         Ok(figures)
     }
 }

@@ -12,13 +12,15 @@ use crate::{
     error::PageError,
     page_names::PageNames,
     state::WebState,
-    view::{AddressLink, FieldRow, Moment, sanitize_name, source_lines},
+    view::{AddressLink, FieldRow, Moment, sanitize_name, sanitize_text, source_lines},
 };
 
 /// Maximum bytes of code on a page.
 const SHOWN_CODE: usize = 4 * 1024;
 /// Maximum selectors of an unverified facet on a page.
 const SHOWN_SELECTORS: usize = 50;
+/// Maximum characters of a folder or a file name.
+const MAX_PATH: usize = 120;
 
 pub(super) struct ContractView {
     pub(super) code_hash: Option<String>,
@@ -69,7 +71,9 @@ pub(super) struct Download {
 }
 
 pub(super) struct SourceView {
-    pub(super) path: String,
+    /// With a slash at the end, or empty.
+    pub(super) folder: String,
+    pub(super) file: String,
     pub(super) lines: Vec<String>,
 }
 
@@ -203,13 +207,20 @@ impl VerifiedView {
             sources: code
                 .sources
                 .into_iter()
-                .map(|source| SourceView {
-                    path: sanitize_name(&source.path),
-                    lines: source_lines(&source.content, language),
+                .map(|source| {
+                    let (folder, file) = split_path(&source.path);
+                    SourceView { folder, file, lines: source_lines(&source.content, language) }
                 })
                 .collect(),
         }
     }
+}
+
+/// The folder of a source, with a slash at the end, and its file name.
+fn split_path(path: &str) -> (String, String) {
+    let start = path.rfind('/').map_or(0, |slash| slash + 1);
+    let (folder, file) = path.split_at(start);
+    (sanitize_text(folder, MAX_PATH), sanitize_text(file, MAX_PATH))
 }
 
 fn verifying_commands(server: &str, chain_id: &str, address: Address) -> Vec<CommandLine> {

@@ -64,7 +64,7 @@ async fn days_add_up_to_the_blocks_and_totals_of_the_chain() {
         assert_eq!((answer.status, &answer.json["field"]), (400, &json!("days")), "{invalid}");
     }
     let page = explorer.get("/charts?days=365").await.text;
-    for (day, _) in &expected {
+    for day in expected.keys() {
         assert!(page.contains(&format!("aria-label=\"{day}: ")), "{day} has a bar");
     }
 }

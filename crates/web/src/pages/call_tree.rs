@@ -1,0 +1,103 @@
+//! The calls of a transaction as a tree, from the trace of the node.
+
+use askama::Template;
+use axum::{
+    extract::{Path, State},
+    response::Response,
+};
+use contracts::standards;
+use domain::B256;
+use node::{CallTree, TracedFrame};
+
+use super::App;
+use crate::{
+    error::PageError,
+    frame::{Frame, Section},
+    interfaces::KnownInterface,
+    page_names::PageNames,
+    state::WebState,
+    view::{AddressLink, Amount, TransactionLink, grouped, sanitize_name, short},
+};
+
+/// Deeper calls are indented like these.
+const MAX_INDENT: u32 = 12;
+/// Contracts whose interfaces are looked up.
+const MAX_CONTRACTS: usize = 20;
+
+#[derive(Template)]
+#[template(path = "call_tree.html")]
+struct CallTreePage {
+    frame: Frame,
+    transaction: TransactionLink,
+    calls: Vec<CallRow>,
+    left_out: usize,
+    /// Why there are no calls; empty if there are.
+    missing: &'static str,
+}
+
+struct CallRow {
+    indent: u32,
+    depth: u32,
+    kind: String,
+    to: Option<AddressLink>,
+    method: Option<String>,
+    value: Option<Amount>,
+    gas_used: String,
+    error: Option<String>,
+}
+
+pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
+    let Ok(hash) = hash.parse::<B256>() else {
+        return app.not_found("Not a transaction hash", "A transaction hash is 0x and 64 hexadecimal digits.").await;
+    };
+    if app.chain.find_transaction(hash).await?.is_none() {
+        return app.not_found("No such transaction", "Its calls are available once it is in an indexed block.").await;
+    }
+    let names = &app.page_names();
+    let (tree, missing) = match app.details.find_call_tree(hash).await {
+        Ok(Ok(Some(tree))) => (tree, ""),
+        Ok(Ok(None)) => (CallTree::default(), "The node does not trace transactions."),
+        Ok(Err(_)) | Err(_) => (CallTree::default(), "The node could not be asked. Try again shortly."),
+    };
+    let calls = app.call_rows(&tree.frames, names).await?;
+    let title = format!("Calls of transaction {}", short(&format!("{hash:#x}")));
+    let page = CallTreePage {
+        frame: app.frame(title, Section::Transactions).await,
+        transaction: TransactionLink::new(hash),
+        calls,
+        left_out: tree.left_out,
+        missing,
+    };
+    app.page(names, &page).await
+}
+
+impl WebState {
+    async fn call_rows(&self, frames: &[TracedFrame], names: &PageNames) -> Result<Vec<CallRow>, PageError> {
+        let mut interfaces: Vec<(domain::Address, Vec<KnownInterface>)> = Vec::new();
+        for to in frames.iter().filter_map(|frame| frame.to.filter(|_| frame.selector.is_some())) {
+            if interfaces.len() < MAX_CONTRACTS && interfaces.iter().all(|(known, _)| *known != to) {
+                interfaces.push((to, self.interfaces_of(to).await?));
+            }
+        }
+        let method = |frame: &TracedFrame| {
+            let selector = frame.selector.filter(|_| !frame.kind.starts_with("CREATE"))?;
+            let known = interfaces.iter().find(|(address, _)| Some(*address) == frame.to);
+            let own = known.and_then(|(_, known)| known.iter().find_map(|one| one.function_name(selector)));
+            let name = own.or_else(|| standards().function_name(selector)).map(sanitize_name);
+            Some(name.unwrap_or_else(|| format!("{:#x}", alloy_primitives::FixedBytes(selector))))
+        };
+        Ok(frames
+            .iter()
+            .map(|frame| CallRow {
+                indent: frame.depth.min(MAX_INDENT),
+                depth: frame.depth,
+                kind: sanitize_name(&frame.kind.to_lowercase()),
+                to: frame.to.map(|to| names.address(to)),
+                method: method(frame),
+                value: (!frame.value.is_zero()).then(|| names.coin(frame.value)),
+                gas_used: grouped(frame.gas_used),
+                error: frame.error.as_deref().map(sanitize_name),
+            })
+            .collect())
+    }
+}
