@@ -28,7 +28,7 @@ use self::socket::AdminSocket;
 pub(crate) use self::{
     backups::{ARCHIVE, Backups, RECORDS, SNAPSHOT},
     client::AdminClient,
-    commands::{COMPACT, KEYS, LOG, LogChange, Operated, RELOAD, WEBHOOKS},
+    commands::{BLOCKS, COMPACT, CONTRACTS, KEYS, LOG, LogChange, Operated, RELOAD, TOKEN, WEBHOOKS},
     metrics::{Served, Sources},
     token::{AdminToken, TokenSource},
 };

@@ -1,8 +1,10 @@
-//! `explorer check`: compares the index with the node and, with `--repair`, reindexes blocks that differ.
+//! `explorer check`: reads everything in a store or, with `--node`, compares the index with the node; with `--repair`, reindexes
+//! blocks that differ.
 
 mod options;
 mod repair;
 mod report;
+mod stored;
 
 use std::{
     io::IsTerminal,
@@ -17,13 +19,11 @@ use futures::StreamExt;
 use indicatif::{ProgressBar, ProgressStyle};
 use ingest::{Difference, compare_block};
 use node::{BlockChecks, NodeClient, NodeConfig};
-use store::ChainReader;
+use store::{ChainReader, Store};
 
-pub(crate) use self::options::CheckOptions;
-use self::report::Report;
+pub(crate) use self::{options::CheckOptions, report::Report};
 use crate::{
-    config,
-    config::LogConfig,
+    config::{self, Location, LogConfig},
     logging::{self, LogFormat},
     stores,
 };
@@ -41,6 +41,13 @@ pub(crate) async fn run(options: CheckOptions) -> anyhow::Result<ExitCode> {
     logging::start(&LogConfig { filter: "warn,explorer=info".to_owned(), format: LogFormat::Text })?;
     let location = config::location(options.data.clone(), options.database.clone())?;
     let store = stores::open_existing(&location).await?;
+    if !options.node && !stored::check(store.as_ref(), &location).await? {
+        return Ok(ExitCode::from(DIFFERS));
+    }
+    compare_blocks(&options, &location, store.as_ref()).await.map_err(stored::explain)
+}
+
+async fn compare_blocks(options: &CheckOptions, location: &Location, store: &dyn Store) -> anyhow::Result<ExitCode> {
     let reader = store.reader();
     let Some((start, tip)) = extent(reader.as_ref()).await? else {
         logging::print("The index is empty.\n");
@@ -54,11 +61,11 @@ pub(crate) async fn run(options: CheckOptions) -> anyhow::Result<ExitCode> {
     let mut report = Report::default();
     check_links(reader.as_ref(), from..=to, &mut report).await?;
     if !options.node {
-        return Ok(conclude(&report, &format!("blocks {from} to {to} form one chain")));
+        return Ok(conclude(&report, &format!("blocks {from} to {to} form one chain, and all rows match")));
     }
-    let node = client(&options)?;
+    let node = client(options)?;
     let identity = node.identity().await.context("cannot read the chain id and genesis block from the node")?;
-    store.bind(identity, None).await.map_err(|error| stores::explain_binding(error, &location))?;
+    store.bind(identity, None).await.map_err(|error| stores::explain_binding(error, location))?;
     let numbers = sampled(from..=to, options.sample);
     compare(&node, reader.as_ref(), numbers.clone(), &mut report).await?;
     let equal = format!("{} of blocks {from} to {to} are what the node says", block_count(numbers.len()));
@@ -70,7 +77,7 @@ pub(crate) async fn run(options: CheckOptions) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(DIFFERS));
     }
     logging::print(&format!("Indexing again from block {first} on.\n"));
-    let tip = repair::reindex(&node, store.as_ref(), first, start).await?;
+    let tip = repair::reindex(&node, store, first, start).await?;
     let mut report = Report::default();
     check_links(reader.as_ref(), start.max(first.saturating_sub(1))..=tip.number, &mut report).await?;
     compare(&node, reader.as_ref(), (first..=tip.number).collect(), &mut report).await?;
@@ -96,7 +103,7 @@ fn block_count(blocks: usize) -> String {
 }
 
 /// The first and the newest block of the index; None if it is empty.
-async fn extent(reader: &dyn ChainReader) -> anyhow::Result<Option<(BlockNumber, BlockRef)>> {
+pub(crate) async fn extent(reader: &dyn ChainReader) -> anyhow::Result<Option<(BlockNumber, BlockRef)>> {
     let Some(tip) = reader.find_tip().await? else { return Ok(None) };
     let oldest = PageRequest { offset: 0, limit: 1, order: Order::OldestFirst };
     let first = reader.list_blocks(BlockRange::ALL, oldest).await?.items.into_iter().next();
@@ -150,7 +157,7 @@ async fn check_links(
     Ok(())
 }
 
-async fn compare(
+pub(crate) async fn compare(
     node: &NodeClient,
     reader: &dyn ChainReader,
     numbers: Vec<BlockNumber>,

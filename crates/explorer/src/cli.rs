@@ -14,7 +14,7 @@ pub(crate) use self::{
     run_options::RunOptions,
     values::{DatabaseUrl, OwnerAccess, Role, Switch, Traces},
 };
-use crate::{check::CheckOptions, copy::CopyOptions};
+use crate::{check::CheckOptions, copy::CopyOptions, reindex::ReindexOptions};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -37,13 +37,17 @@ pub(crate) enum Command {
     /// Explore a demo chain with traffic; no node needed
     #[cfg(feature = "demo")]
     Demo(DemoOptions),
+    /// Fill a new index of a data folder while an explorer, of this or an older version, goes on serving the other
+    Reindex(Box<ReindexOptions>),
     /// Manage API keys, of a running explorer or of its data folder or database
     Keys(KeysOptions),
     /// List, pause and resume webhooks, and drop their messages
     Webhooks(WebhooksOptions),
-    /// Control a running explorer: metrics, names, log, compaction
+    /// Remove verified contracts
+    Contracts(ContractsOptions),
+    /// Control a running explorer: metrics, names, log, compaction, comparisons with the node
     Admin(AdminOptions),
-    /// Compare an index that no explorer has open with a node, and reindex blocks that differ
+    /// Check a data folder that no explorer has open, or a database, for damage; compare it with a node
     Check(CheckOptions),
     /// Create or update the tables of a PostgreSQL database, check it, or show its size
     Database(DatabaseOptions),
@@ -168,6 +172,22 @@ pub(crate) struct WebhooksOptions {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ContractsOptions {
+    #[command(subcommand)]
+    pub(crate) command: ContractsCommand,
+
+    #[command(flatten)]
+    pub(crate) target: TargetOptions,
+}
+
+#[derive(Debug, Subcommand, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ContractsCommand {
+    /// Remove the sources of a verified contract, also from other contracts with the same code; it can be verified again
+    Remove { address: Address },
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct AdminOptions {
     #[command(subcommand)]
     pub(crate) command: AdminCommand,
@@ -194,6 +214,18 @@ pub(crate) enum AdminCommand {
     },
     /// Rewrite the index so that it takes as little space as possible; it is served meanwhile
     Compact,
+    /// Compare the largest holders of a token and its supply with its contract, at the newest indexed block
+    Token {
+        token: Address,
+        /// How many holders to compare
+        #[arg(long, value_name = "N", default_value_t = 100)]
+        holders: u32,
+        /// If balances differ, read them from the contract from now on
+        #[arg(long)]
+        repair: bool,
+    },
+    /// Compare indexed blocks with the node: header, transactions, logs, transfers and trades
+    Blocks { from: u64, to: u64 },
 }
 
 #[derive(Debug, Subcommand, Serialize, Deserialize)]

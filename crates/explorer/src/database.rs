@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use anyhow::{Context, bail};
+use store::Verification;
 
 use crate::{
     cli::{DatabaseCommand, DatabaseOptions},
     logging,
-    stores::{self, Findings, OlderIndex, ServerVersion, TableSize},
+    stores::{self, OlderIndex, ServerVersion, TableSize},
 };
 
 const MEGABYTE: f64 = 1e6;
@@ -26,12 +27,12 @@ pub(crate) async fn run(options: DatabaseOptions) -> anyhow::Result<()> {
         }
         DatabaseCommand::Check => {
             let ServerVersion { server, schema } = store.version().await?;
-            let Findings { blocks, transactions, faults } = store.check().await?;
+            let Verification { blocks, transactions, faults } = store.check().await?;
             logging::print(&format!(
                 "PostgreSQL {server}, schema {schema}: {blocks} blocks, {transactions} transactions\n"
             ));
             for fault in &faults {
-                logging::print(&format!("fault: {fault}\n"));
+                logging::print(&format!("fault: {}\n", fault.found));
             }
             if !faults.is_empty() {
                 bail!("{} faults: see above", faults.len());

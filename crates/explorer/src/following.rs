@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{BlockNumber, SyncStatus};
-use ingest::{Follower, IngestConfig, IngestError, Progress, Traces};
+use ingest::{Follower, IngestConfig, IngestError, OperatorRequests, Progress, Traces};
 use node::NodeClient;
 use store::Store;
 use tokio::sync::watch;
@@ -28,6 +28,7 @@ pub(crate) struct Following {
     pub(crate) waiting_blocks: usize,
     pub(crate) status: watch::Sender<SyncStatus>,
     pub(crate) progress: Arc<Progress>,
+    pub(crate) requests: Arc<OperatorRequests>,
 }
 
 impl Following {
@@ -43,6 +44,7 @@ impl Following {
             let (writer, reader) = (self.store.writer(), self.store.reader());
             let (node, status, progress) = (self.node.clone(), self.status.clone(), Arc::clone(&self.progress));
             let follower = Follower::new(node, writer, reader, config, status, progress);
+            let follower = follower.with_requests(Arc::clone(&self.requests));
             match follower.run(cancel.clone()).await {
                 // Another process has taken over: from now on, this one stands by.
                 Err(IngestError::WriterReplaced) if self.is_shared => {}

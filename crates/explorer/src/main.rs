@@ -3,11 +3,13 @@
 
 mod admin;
 mod admin_commands;
+mod audits;
 mod background;
 mod bootstrap;
 mod check;
 mod cli;
 mod config;
+mod contract_commands;
 mod copy;
 mod database;
 #[cfg(feature = "demo")]
@@ -24,6 +26,7 @@ mod names;
 mod open_files;
 mod progress;
 mod records;
+mod reindex;
 mod repair;
 mod requests;
 mod run;
@@ -87,8 +90,10 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Run(options) => run::run(*options).await.map(|()| ExitCode::SUCCESS),
             #[cfg(feature = "demo")]
             Command::Demo(options) => demo::run(options).await.map(|()| ExitCode::SUCCESS),
+            Command::Reindex(options) => reindex::run(*options).await.map(|()| ExitCode::SUCCESS),
             Command::Keys(options) => keys::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Webhooks(options) => webhook_commands::run(options).await.map(|()| ExitCode::SUCCESS),
+            Command::Contracts(options) => contract_commands::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Admin(options) => admin_commands::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Check(options) => check::run(options).await,
             Command::Database(options) => database::run(options).await.map(|()| ExitCode::SUCCESS),

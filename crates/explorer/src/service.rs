@@ -6,7 +6,7 @@ use anyhow::Context;
 use api::{ApiParts, ApiState, KeyUses};
 use domain::SyncStatus;
 use enrichment::{Accounts, Failures, NftMetadataFetcher, NftMetadataParts, OperatorNames};
-use ingest::Progress;
+use ingest::{OperatorRequests, Progress};
 use node::NodeClient;
 use store::{SharedJobs, SharedQuotas, Store, WebhookRecords};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
@@ -194,8 +194,11 @@ impl Service {
             served,
         };
         let names = NameReloader::new(config.name_files, names);
+        let requests = Arc::<OperatorRequests>::default();
         let operated = Operated {
             store: Arc::clone(&store),
+            node: node.clone(),
+            requests: roles.index.then(|| Arc::clone(&requests)),
             webhooks: store.webhook_records(config.webhook_limits),
             wake: hooks.as_ref().map(Hooks::wake),
             keys: key_uses.clone(),
@@ -219,6 +222,7 @@ impl Service {
                     waiting_blocks: config.memory.waiting_blocks(),
                     status,
                     progress: Arc::clone(&progress),
+                    requests,
                 };
                 background.handle().spawn(following.run(cancel.clone()))
             }

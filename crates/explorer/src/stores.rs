@@ -5,11 +5,9 @@ use std::{path::Path, sync::Arc, time::Duration};
 use anyhow::{Context, anyhow, bail};
 pub(crate) use store::OlderIndex;
 use store::{Store, StoreError, Transfer, TransferTarget};
-pub(crate) use store_embedded::{ARCHIVED, Inspected, LostRecords, Repair, Restoration};
+pub(crate) use store_embedded::{ARCHIVED, Inspected, LostRecords, Reindex, Repair, Restoration};
 use store_embedded::{EmbeddedStore, INDEX_VERSION, RECORDS_VERSION, StoreOptions};
-pub(crate) use store_postgres::{
-    Compacted, Findings, PostgresStore as SharedStore, QueueNews, Sender, ServerVersion, TableSize,
-};
+pub(crate) use store_postgres::{Compacted, PostgresStore as SharedStore, QueueNews, Sender, ServerVersion, TableSize};
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
 use crate::{
@@ -60,21 +58,10 @@ pub(crate) async fn open(
 }
 
 async fn open_any(location: &Location, memory: MemoryBudget, older_index: OlderIndex) -> anyhow::Result<OpenStore> {
-    let StoreMemory { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries } = memory.store();
     match location {
-        Location::Folder(data) => {
-            let descriptors = open_files::store_share();
-            let options = StoreOptions {
-                cache_bytes,
-                row_cache_bytes,
-                write_buffer_bytes,
-                writer_cache_entries,
-                descriptors,
-                older_index,
-            };
-            Ok(open_folder(data, options)?.into())
-        }
+        Location::Folder(data) => Ok(open_folder(data, folder_options(memory, older_index))?.into()),
         Location::Database { url, read_url } => {
+            let StoreMemory { writer_cache_entries, .. } = memory.store();
             let read_url = read_url.as_ref().map(|url| url.reveal().to_owned());
             let options = PostgresOptions { writer_cache_entries, read_url, older_index, ..PostgresOptions::default() };
             loop {
@@ -88,6 +75,31 @@ async fn open_any(location: &Location, memory: MemoryBudget, older_index: OlderI
             }
         }
     }
+}
+
+fn folder_options(memory: MemoryBudget, older_index: OlderIndex) -> StoreOptions {
+    let StoreMemory { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries } = memory.store();
+    let descriptors = open_files::store_share();
+    StoreOptions { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries, descriptors, older_index }
+}
+
+/// Opens the new index beside the one of a data folder, or begins one.
+pub(crate) fn open_reindex(reindex: &Reindex, memory: MemoryBudget) -> anyhow::Result<Arc<dyn Store>> {
+    let store = reindex.open(folder_options(memory, OlderIndex::Refuse)).map_err(|error| {
+        let folder = reindex.folder().display();
+        let advice = match &error {
+            StoreError::InUse => format!("another `explorer reindex` fills {folder}"),
+            StoreError::OlderSchema { .. } | StoreError::NewerSchema { .. } => {
+                format!("another version has begun to fill {folder}: begin again with --from-scratch")
+            }
+            StoreError::Damaged { .. } | StoreError::Corrupt(_) => {
+                format!("{folder} is damaged: begin again with --from-scratch")
+            }
+            _ => format!("cannot open {folder}"),
+        };
+        anyhow!(error).context(advice)
+    })?;
+    Ok(Arc::new(store))
 }
 
 /// Opens an existing store for a maintenance command.
@@ -284,12 +296,16 @@ fn explain_open(error: StoreError, data: &Path) -> anyhow::Error {
         StoreError::OlderSchema { .. } => {
             format!(
                 "the index in {data} was written by an older explorer: `explorer run` indexes the chain again, and keeps keys, \
-                 webhooks and verified contracts"
+                 webhooks and verified contracts (`explorer reindex` indexes it while the older one goes on serving)"
             )
         }
         StoreError::OlderRecords { .. } => {
             format!("{data} was written by a far older explorer: use that one, or another folder with --data")
         }
+        StoreError::UnusableReindex { folder, .. } => format!(
+            "the index in {data} was written by an older explorer, and `explorer reindex` has begun a new one: complete that one \
+             and stop the command, or remove {folder}, then `explorer run` begins with an empty index"
+        ),
         StoreError::Damaged { .. } | StoreError::Corrupt(_) => format!(
             "{data} is damaged: restore a backup, or run `explorer repair --data {data}` to drop unreadable data (it reports \
              what is lost), or index into an empty folder"

@@ -27,6 +27,8 @@ pub enum CompareError {
     Node(#[from] NodeError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error("new blocks come faster than the comparison: try again")]
+    Moving,
 }
 
 /// A difference between the index and the node.

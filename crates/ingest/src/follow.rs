@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use crate::{
-    IngestConfig, IngestError, Progress, Traces,
+    IngestConfig, IngestError, OperatorRequests, Progress, Traces,
     batch::Batch,
     creations::CreationFinder,
     fetch::BlockRun,
@@ -60,6 +60,7 @@ pub struct Follower {
     is_caught_up: bool,
     /// Whether another process had the writer at the last attempt.
     is_standby: bool,
+    requests: Arc<OperatorRequests>,
 }
 
 /// How a pass ended.
@@ -109,7 +110,14 @@ impl Follower {
             rhythm: Rhythm::default(),
             is_caught_up: false,
             is_standby: false,
+            requests: Arc::default(),
         }
+    }
+
+    /// Carries out what the operator asks.
+    #[must_use]
+    pub fn with_requests(self, requests: Arc<OperatorRequests>) -> Self {
+        Self { requests, ..self }
     }
 
     /// Follows the chain until cancelled.
@@ -187,7 +195,7 @@ impl Follower {
         let mut seen = None;
         loop {
             let outcome = self.pass(seen.take()).await;
-            self.settler.step(self.writer.as_mut(), Pace::Brisk).await?;
+            self.settle(Pace::Brisk).await?;
             self.fill().await?;
             let idle = match outcome {
                 Ok(Outcome::Progressed) => {
@@ -216,6 +224,13 @@ impl Follower {
         self.status.send_modify(|status| status.phase = SyncPhase::Waiting { reason });
     }
 
+    async fn settle(&mut self, pace: Pace) -> Result<(), StoreError> {
+        self.requests.carry_out(self.writer.as_mut()).await?;
+        self.settler.step(self.writer.as_mut(), pace).await?;
+        self.progress.settled(self.settler.is_settled());
+        Ok(())
+    }
+
     /// Waits for a new head, or until `pause` has passed; token responses are stored meanwhile.
     async fn wait(&mut self, heads: &mut Heads, pause: Duration) -> Result<Option<Head>, StoreError> {
         let until = Instant::now() + pause;
@@ -224,7 +239,7 @@ impl Follower {
                 biased;
                 head = heads.next() => return Ok(Some(head)),
                 () = tokio::time::sleep_until(until) => return Ok(None),
-                () = self.settler.results() => self.settler.step(self.writer.as_mut(), Pace::Brisk).await?,
+                () = self.settler.results() => self.settle(Pace::Brisk).await?,
                 () = self.filler.results() => self.fill().await?,
             }
         }
@@ -389,8 +404,7 @@ impl Follower {
         self.rhythm.arrived(count, Instant::now());
         self.status.send_modify(|status| status.settled = status.settled.max(Some(horizon.min(last.number))));
         self.record_tip(last, Some(timestamp));
-        self.settler.step(self.writer.as_mut(), Pace::Gentle).await?;
-        Ok(())
+        Ok(self.settle(Pace::Gentle).await?)
     }
 
     /// Reverts to the common ancestor with the node's chain, searching down from `highest`.

@@ -23,6 +23,7 @@ mod follow;
 mod follow_error;
 mod fork;
 mod lower_head;
+mod operator_requests;
 mod pools;
 mod progress;
 mod recent_traces;
@@ -33,6 +34,7 @@ mod single_flight;
 mod standards;
 #[cfg(test)]
 mod test_node;
+mod token_audit;
 mod tracer;
 mod watchdog;
 
@@ -40,4 +42,6 @@ pub use compare::{CompareError, Difference, compare_block};
 pub use config::{IngestConfig, Traces};
 pub use error::IngestError;
 pub use follow::Follower;
+pub use operator_requests::OperatorRequests;
 pub use progress::Progress;
+pub use token_audit::{HolderDifference, TokenAudit, audit_token};

@@ -1,4 +1,7 @@
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use metrics::{Counter, Histogram};
 
@@ -14,6 +17,7 @@ pub struct Progress {
     pub commit_times: Histogram,
     /// Blocks that each reorg reverted.
     pub reorg_depths: Histogram,
+    is_settled: AtomicBool,
 }
 
 impl Default for Progress {
@@ -23,6 +27,7 @@ impl Default for Progress {
             transactions: Counter::new(),
             commit_times: Histogram::of_latencies(),
             reorg_depths: Histogram::new(DEPTHS),
+            is_settled: AtomicBool::new(false),
         }
     }
 }
@@ -37,7 +42,17 @@ impl Progress {
         self.transactions.get()
     }
 
+    /// Whether the contract data that the index needs, such as names and balances of tokens, was read after the last block.
+    pub fn is_settled(&self) -> bool {
+        self.is_settled.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn settled(&self, is_settled: bool) {
+        self.is_settled.store(is_settled, Ordering::Relaxed);
+    }
+
     pub(crate) fn committed(&self, blocks: u64, transactions: u64, time: Duration) {
+        self.settled(false);
         self.blocks.add(blocks);
         self.transactions.add(transactions);
         self.commit_times.record_duration(time);

@@ -7,11 +7,13 @@ mod text;
 
 use std::time::Duration;
 
-use balances::{audit, audit_calls, balance_call, read_balance};
+pub(crate) use balances::balance_call;
+use balances::{audit, audit_calls, read_balance};
 use domain::{
     Address, AuditResult, AuditSample, BalanceKey, BlockNumber, BlockRef, Bytes, PendingToken, TokenMetadata, U256,
 };
 use metadata::{GETTERS, metadata_calls, read_metadata};
+pub(crate) use metadata::{read_number, supply_call};
 use node::{CallBlock, NodeClient, NodeError};
 use store::{ContractDataWriter, IndexWriter, StoreError};
 use tokio::time::Instant;
@@ -51,6 +53,14 @@ impl Pending {
     fn is_empty(&self) -> bool {
         self.tokens.is_empty() && self.audits.is_empty() && self.balances.is_empty() && self.codes.is_empty()
     }
+
+    /// Whether the store needs nothing else.
+    fn is_all(&self) -> bool {
+        self.tokens.len() < TOKENS_AT_ONCE
+            && self.audits.len() < AUDITS_AT_ONCE
+            && self.balances.len() < BALANCES_AT_ONCE
+            && self.codes.len() < CODES_AT_ONCE
+    }
 }
 
 /// Results with the block at which they hold.
@@ -64,11 +74,21 @@ struct Fetched {
     codes_at: BlockNumber,
 }
 
+/// How much the store still needs since the last block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Backlog {
+    Unknown,
+    /// The round in the background fetches all of it.
+    LastRound,
+    Nothing,
+}
+
 /// Runs contract queries for the store in the background. The follower only passes queries and results, so no block waits
 /// for a token's name.
 pub(crate) struct Settler {
     node: NodeClient,
     round: BackgroundRound<Result<Fetched, NodeError>>,
+    backlog: Backlog,
     last_round: Option<Instant>,
     backoff_until: Option<Instant>,
     gentle_interval: Duration,
@@ -78,13 +98,20 @@ pub(crate) struct Settler {
 impl Settler {
     /// `backoff` is the pause after the node failed.
     pub(crate) fn new(node: NodeClient, gentle_interval: Duration, backoff: Duration) -> Self {
-        Self { node, round: BackgroundRound::none(), last_round: None, backoff_until: None, gentle_interval, backoff }
+        let (round, backlog) = (BackgroundRound::none(), Backlog::Unknown);
+        Self { node, round, backlog, last_round: None, backoff_until: None, gentle_interval, backoff }
     }
 
     /// Stores available results, starts a new round if due, and ranks holders. Does not wait for the node.
     pub(crate) async fn step(&mut self, writer: &mut dyn IndexWriter, pace: Pace) -> Result<(), StoreError> {
+        if pace == Pace::Gentle {
+            self.backlog = Backlog::Unknown;
+        }
         if let Some(fetched) = self.take_results().await {
             keep(writer, fetched).await?;
+            if self.backlog == Backlog::LastRound {
+                self.backlog = Backlog::Nothing;
+            }
         }
         if self.is_time(pace, Instant::now())
             && let Some(tip) = writer.tip().await?
@@ -101,6 +128,11 @@ impl Settler {
         Ok(())
     }
 
+    /// Whether the store had all contract data at some time since the last block.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.backlog == Backlog::Nothing
+    }
+
     /// Waits for the round in the background; without one, forever. Cancel safe.
     pub(crate) async fn results(&mut self) {
         self.round.ended().await;
@@ -108,6 +140,7 @@ impl Settler {
 
     /// Drops results of an abandoned branch.
     pub(crate) fn forget(&mut self) {
+        self.backlog = Backlog::Unknown;
         self.round.forget();
     }
 
@@ -143,7 +176,14 @@ impl Settler {
 
     fn fetch(&mut self, pending: Pending, tip: BlockRef, now: Instant) {
         self.last_round = Some(now);
-        if !pending.is_empty() {
+        if pending.is_empty() {
+            self.backlog = Backlog::Nothing;
+        } else {
+            if !pending.is_all() {
+                self.backlog = Backlog::Unknown;
+            } else if self.backlog == Backlog::Unknown {
+                self.backlog = Backlog::LastRound;
+            }
             self.round.start(fetch_from_node(self.node.clone(), pending, tip));
         }
     }
@@ -259,6 +299,25 @@ mod tests {
         };
         assert_eq!(fetched, expected);
         assert!(settler.take_results().await.is_none(), "each result is returned once");
+    }
+
+    #[tokio::test]
+    async fn data_is_settled_when_a_round_has_fetched_the_rest() {
+        let node = TestNode::start(one_token).await;
+        let mut settler = Settler::new(node.client(), SECOND, SECOND);
+        let many = Pending { codes: vec![TOKEN; CODES_AT_ONCE], ..pending() };
+        for (pending, backlog) in [(many, Backlog::Unknown), (pending(), Backlog::LastRound)] {
+            settler.fetch(pending, node.head(), Instant::now());
+            assert_eq!((settler.backlog, settler.is_settled()), (backlog, false));
+            settler.results().await;
+            settler.take_results().await.unwrap();
+        }
+        settler.fetch(Pending::default(), node.head(), Instant::now());
+        assert!(settler.is_settled());
+        settler.fetch(pending(), node.head(), Instant::now());
+        assert!(settler.is_settled(), "it is what the newest blocks need");
+        settler.forget();
+        assert!(!settler.is_settled());
     }
 
     #[tokio::test]

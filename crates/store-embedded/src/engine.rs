@@ -29,7 +29,7 @@ pub(crate) use self::{
     batch::Batch,
     errors::from_io_error,
     group::Group,
-    opened::{EngineOptions, INDEX_FOLDER, lock_folder},
+    opened::{EngineOptions, INDEX_FOLDER, lock as lock_index, lock_folder},
     repair::repair,
     view::{Rows, View},
     watermark::{FILE as WATERMARK_FILE, sync_folder},

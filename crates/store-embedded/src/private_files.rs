@@ -4,9 +4,17 @@
 use std::{io, path::Path};
 
 /// Removes all permissions of other users from a folder and its contents. A file owned by another user is left
-/// unchanged, with a warning.
+/// unchanged, with a warning; one that is removed meanwhile, by a process that fills a new index there, is skipped.
 #[cfg(unix)]
 pub(crate) fn tighten(folder: &Path) -> io::Result<()> {
+    match tighten_existing(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+#[cfg(unix)]
+fn tighten_existing(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
 
     const OTHERS: u32 = 0o077;

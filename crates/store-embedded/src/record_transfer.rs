@@ -12,7 +12,7 @@ use crate::{
     keys::{Key, Table},
     rows::{failure_from_row, failure_to_row},
     user_records::transfer as keys,
-    verified_contracts::{EmbeddedVerifiedContracts, transfer as verified},
+    verified_contracts::{EmbeddedVerifiedContracts, LISTED, transfer as verified},
     webhook_records::{EmbeddedWebhookRecords, transfer as webhooks},
 };
 
@@ -39,7 +39,7 @@ const LEFT_BY_USERS: [Table; 5] =
 /// Whether a new copy replaces the rows.
 fn is_deleted(table: Table) -> bool {
     let is_kept = matches!(table, Table::Failure | Table::RecordTransfer);
-    let is_derived = matches!(table, Table::VerifiedListed | Table::VerifiedListedCount);
+    let is_derived = LISTED.contains(&table);
     (table.is_record() && !is_kept) || is_derived
 }
 
@@ -88,23 +88,31 @@ impl EmbeddedTransfer {
     fn delete(&self) -> Result<(), StoreError> {
         let listing = self.verified.listing();
         let _guard = listing.lock();
-        for table in Table::ALL.iter().copied().filter(|table| is_deleted(*table)) {
-            loop {
-                let (view, mut batch) = (self.engine.view(), self.engine.batch());
-                let mut deleted = 0;
-                for row in view.prefix(table, &Key::EMPTY).take(DELETED_AT_ONCE) {
-                    let key = Key::from_slice(&row?.0).ok_or(StoreError::Corrupt("a key that is too long"))?;
-                    batch.delete(table, &key);
-                    deleted += 1;
-                }
-                batch.commit_durably()?;
-                if deleted < DELETED_AT_ONCE {
-                    break;
-                }
-            }
-        }
+        delete_rows(&self.engine, Table::ALL.iter().copied().filter(|table| is_deleted(*table)))?;
         self.webhooks.reload()
     }
+}
+
+/// Deletes all rows of some tables.
+pub(crate) fn delete_rows(engine: &Engine, tables: impl Iterator<Item = Table>) -> Result<(), StoreError> {
+    for table in tables {
+        loop {
+            let (view, mut batch) = (engine.view(), engine.batch());
+            let mut deleted = 0;
+            for row in view.prefix(table, &Key::EMPTY).take(DELETED_AT_ONCE) {
+                let key = Key::from_slice(&row?.0).ok_or(StoreError::Corrupt("a key that is too long"))?;
+                batch.delete(table, &key);
+                deleted += 1;
+            }
+            if deleted > 0 {
+                batch.commit_durably()?;
+            }
+            if deleted < DELETED_AT_ONCE {
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 #[async_trait]

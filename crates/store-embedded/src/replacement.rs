@@ -39,11 +39,25 @@ impl<'a> Replacement<'a> {
     }
 
     fn mark(&self) -> io::Result<()> {
-        let next = folder_of_next(self.data);
-        fs::File::create(next.join(COMPLETE))?.sync_all()?;
-        sync_folder(&next)?;
+        mark(&folder_of_next(self.data))?;
         sync_folder(self.data)
     }
+}
+
+fn mark(next: &Path) -> io::Result<()> {
+    fs::File::create(next.join(COMPLETE))?.sync_all()?;
+    sync_folder(next)
+}
+
+/// Replaces the index with the one in a folder on the same file system, which has everything. Nothing has either one open.
+pub(crate) fn replace_with(data: &Path, filled: &Path) -> Result<(), StoreError> {
+    let begin = || -> io::Result<()> {
+        mark(filled)?;
+        fs::rename(filled, folder_of_next(data))?;
+        sync_folder(data)
+    };
+    begin().map_err(from_io_error)?;
+    go_on(data)
 }
 
 /// Does what an interrupted replacement has left to do.
@@ -155,6 +169,18 @@ mod tests {
         fs::remove_file(folder_of_next(data.path()).join(COMPLETE)).unwrap();
         go_on(data.path()).unwrap();
         assert_eq!(content(data.path()), ["old", "old"]);
+        assert_eq!(fs::read_dir(data.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn an_index_that_was_filled_elsewhere_replaces_the_other() {
+        let data = stopped_after(0);
+        let filled = data.path().join("filled");
+        fs::rename(folder_of_next(data.path()), &filled).unwrap();
+        go_on(data.path()).unwrap();
+        assert_eq!(content(data.path()), ["old", "old"], "it is not touched by anything else");
+        replace_with(data.path(), &filled).unwrap();
+        assert_eq!(content(data.path()), ["new", "new"]);
         assert_eq!(fs::read_dir(data.path()).unwrap().count(), 2);
     }
 

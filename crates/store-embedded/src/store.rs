@@ -8,7 +8,7 @@ use domain::{BlockNumber, ChainIdentity};
 use metrics::Histogram;
 use store::{
     CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, OlderIndex, RecordTransfer,
-    SnapshotContent, Store, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
+    SnapshotContent, Store, StoreError, UserRecords, Verification, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
     upgrade::upgrade,
     user_records::EmbeddedUserRecords,
     verified_contracts::EmbeddedVerifiedContracts,
+    verify,
     webhook_records::EmbeddedWebhookRecords,
     writer::{EmbeddedWriter, Writers},
 };
@@ -275,6 +276,11 @@ impl Store for EmbeddedStore {
             Ok(Some(engine.table_bytes()))
         })
         .await
+    }
+
+    async fn verify(&self) -> Result<Verification, StoreError> {
+        let engine = self.engine.clone();
+        run_blocking(move || Ok(verify::verify(&engine.view()))).await
     }
 
     async fn snapshot(&self, target: &Path, content: SnapshotContent) -> Result<Option<u64>, StoreError> {

@@ -9,8 +9,10 @@ use crate::{
     engine::{Engine, EngineOptions, View},
     keys::{Key, Table},
     meta::{self, RECORDS, SCHEMA, Versions},
+    record_transfer::delete_rows,
+    reindex::{Reindex, Served},
     replacement::{Replacement, folder_of_next},
-    webhook_records,
+    verified_contracts, webhook_records,
 };
 
 /// The oldest schema whose records can be read. They are the same up to schema 7.
@@ -26,11 +28,14 @@ pub(crate) fn upgrade(
     older: OlderIndex,
 ) -> Result<Engine, StoreError> {
     let current = Versions { index: SCHEMA, records: RECORDS };
-    let Some(found) = meta::find_versions(&engine.view())? else {
-        let mut batch = engine.batch();
-        meta::put_versions(&mut batch, current);
-        batch.commit()?;
-        return Ok(engine);
+    let found = match meta::find_versions(&engine.view())? {
+        Some(found) => found,
+        None => {
+            let mut batch = engine.batch();
+            meta::put_versions(&mut batch, current);
+            batch.commit()?;
+            current
+        }
     };
     if found.index > SCHEMA {
         return Err(StoreError::NewerSchema { stored: found.index, known: SCHEMA });
@@ -45,10 +50,15 @@ pub(crate) fn upgrade(
         return Err(StoreError::OlderSchema { stored: found.index, known: SCHEMA });
     }
     migrate_records(&engine, found)?;
-    if found.index < SCHEMA && older == OlderIndex::Replace {
-        return replace_index(engine, data, options, found.index);
+    if older != OlderIndex::Replace {
+        return Ok(engine);
     }
-    Ok(engine)
+    let served = if found.index < SCHEMA { Served::Older } else { Served::Readable };
+    let engine = Reindex::of(data).take_place(data, engine, served, options)?;
+    match meta::find_versions(&engine.view())? {
+        Some(Versions { index, .. }) if index < SCHEMA => replace_index(engine, data, options, index),
+        _ => Ok(engine),
+    }
 }
 
 /// Each step is one commit with the new version, so that one that was interrupted is repeated as a whole.
@@ -83,10 +93,12 @@ fn replace_index(old: Engine, data: &Path, options: &EngineOptions, schema: u32)
     Engine::open(data, options.clone())
 }
 
-/// Copies all records to an empty index. Returns the number of rows.
-fn take_over(from: &View, to: &Engine) -> Result<u64, StoreError> {
+/// Copies all records to another index, in place of those that an interrupted copy has left there. Returns the number of rows.
+pub(crate) fn take_over(from: &View, to: &Engine) -> Result<u64, StoreError> {
+    let records = || Table::ALL.iter().copied().filter(|table| table.is_record());
+    delete_rows(to, records().chain(verified_contracts::LISTED))?;
     let (mut batch, mut bytes, mut rows) = (to.batch(), 0, 0);
-    for table in Table::ALL.iter().copied().filter(|table| table.is_record()) {
+    for table in records() {
         for row in from.prefix(table, &Key::EMPTY) {
             let (key, value) = row?;
             bytes += key.len() + value.len();
@@ -99,12 +111,14 @@ fn take_over(from: &View, to: &Engine) -> Result<u64, StoreError> {
             }
         }
     }
-    if let Some(binding) = meta::find_binding(from)? {
+    // An index that has blocks begins at its own first block.
+    if let (Some(binding), None) = (meta::find_binding(from)?, meta::find_binding(&to.view())?) {
         meta::put_binding(&mut batch, &binding);
     }
     webhook_records::wait_for_index(from, &mut batch)?;
     meta::put_versions(&mut batch, Versions { index: SCHEMA, records: RECORDS });
     batch.commit()?;
+    verified_contracts::list_all(to)?;
     to.sync()?;
     Ok(rows)
 }

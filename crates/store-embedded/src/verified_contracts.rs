@@ -12,15 +12,18 @@ pub(crate) mod transfer;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Address, B256, Deployment, JobId, Page, PageRequest, VerificationJob, VerifiedContract, VerifiedSummary};
+use domain::{
+    Address, B256, Deployment, JobId, Page, PageRequest, U256, VerificationJob, VerifiedContract, VerifiedSummary,
+};
 use store::{Kept, StateVersion, StoreError, VerifiedContracts};
 
-pub(crate) use self::listing::{Listing, code_hash_at, relist};
+pub(crate) use self::listing::{LISTED, Listing, code_hash_at, list_all, relist};
 use self::records::{Record, Scope};
 use crate::{
     blocking::{ReadSlots, run_blocking},
-    engine::{Engine, View},
+    engine::{Batch, Engine, View},
     keys::{Key, Table, id_bytes, number_in_key},
+    ranked::RankMoves,
 };
 
 /// The verified contracts of an embedded store. Clones share one lock, which the chain writer also takes when the code
@@ -100,6 +103,36 @@ impl EmbeddedVerifiedContracts {
         Ok(kept)
     }
 
+    /// Numbers stay taken: that of a removed contract names an address without such code.
+    fn remove(&self, hash: B256) -> Result<u64, StoreError> {
+        let _guard = self.listing.lock();
+        let (view, mut batch, mut moves) = (self.engine.view(), self.engine.batch(), RankMoves::default());
+        let mut removed = 0;
+        for row in view.prefix(Table::VerifiedByNumber, &Key::EMPTY) {
+            let (key, row) = row?;
+            let (address, found) = records::contract_in(&row)?;
+            if found == hash {
+                let number = number_in_key(&key, 0);
+                listing::remove(&view, &mut batch, &mut moves, number, &address, hash)?;
+                batch.delete(Table::VerifiedNumber, &Key::contract(&address, &hash));
+                batch.delete(Table::VerifiedDeployment, &Key::contract(&address, &hash));
+                put_removed(&mut batch, number);
+                removed += 1;
+            }
+        }
+        for row in view.prefix(Table::VerifiedCode, &Key::hash(&hash)) {
+            let key = Key::from_slice(&row?.0).ok_or(records::INVALID_KEY)?;
+            batch.delete(Table::VerifiedCode, &key);
+            batch.delete(Table::VerifiedCodeDetail, &key);
+        }
+        if removed > 0 {
+            put_removed(&mut batch, last_number(&view)? + 1);
+            moves.write(&view, &mut batch)?;
+            batch.commit_durably()?;
+        }
+        Ok(removed)
+    }
+
     fn find_summary(&self, view: &View, address: Address, hash: B256) -> Result<Option<VerifiedSummary>, StoreError> {
         let Some(record) = records::find(view, &address, &hash)? else { return Ok(None) };
         let twin_of = twin_of(view, &record, &address, &hash)?;
@@ -126,6 +159,12 @@ impl EmbeddedVerifiedContracts {
 fn twin_of(view: &View, record: &Record, address: &Address, hash: &B256) -> Result<Option<Address>, StoreError> {
     let here = listing::find_number(view, address, hash)?.is_some();
     Ok((!here).then_some(record.row.origin))
+}
+
+/// The number of a contract that was removed, or of a removal.
+fn put_removed(batch: &mut Batch, number: u64) {
+    let nothing = Key::contract(&Address::ZERO, &B256::from(U256::from(number)));
+    batch.put(Table::VerifiedByNumber, &Key::id(number), nothing.as_slice());
 }
 
 /// Ids have no gaps: the last one is the total.
@@ -184,6 +223,10 @@ impl VerifiedContracts for EmbeddedVerifiedContracts {
             batch.commit()
         })
         .await
+    }
+
+    async fn remove_verified(&self, code_hash: B256) -> Result<u64, StoreError> {
+        self.work(move |this| this.remove(code_hash)).await
     }
 
     async fn save_job(&self, job: VerificationJob) -> Result<(), StoreError> {

@@ -38,7 +38,7 @@ mod write;
 mod writer;
 
 pub use compaction::Compacted;
-pub use maintenance::{Findings, ServerVersion, TableSize};
+pub use maintenance::{ServerVersion, TableSize};
 pub use matching_lock::MatchingLock;
 pub use open_error::OpenError;
 pub use quotas::PostgresQuotas;

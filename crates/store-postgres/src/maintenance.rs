@@ -1,6 +1,6 @@
 //! What an operator wants to know about a database: its size, and whether it is consistent.
 
-use store::StoreError;
+use store::{StoreError, StoreFault, StorePart, Verification};
 
 use crate::{
     PostgresStore,
@@ -26,16 +26,6 @@ pub struct ServerVersion {
     pub server: String,
     /// The number of the newest migration.
     pub schema: u32,
-}
-
-/// What a check of a database found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Findings {
-    /// How many blocks there are.
-    pub blocks: u64,
-    pub transactions: u64,
-    /// What is wrong, in words.
-    pub faults: Vec<String>,
 }
 
 /// Rows with ids without gaps, and their total in the row of the chain.
@@ -87,17 +77,18 @@ impl PostgresStore {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn check(&self) -> Result<Findings, StoreError> {
+    pub async fn check(&self) -> Result<Verification, StoreError> {
         let mut client = self.database().connection().await?;
         let client = crate::database::snapshot(&mut client).await?;
         let mut faults = Vec::new();
+        let mut add = |part, found| faults.push(StoreFault { found, blocks: None, part });
         for (setting, consequence) in [
             ("fsync", "a crash of the server can damage the database"),
             ("synchronous_commit", "a crash of the server can lose acknowledged data"),
         ] {
             let value: String = get(&client, "select current_setting($1)", &[&setting]).await?.value(0)?;
             if value == "off" {
-                faults.push(format!("{setting} is off: {consequence}"));
+                add(StorePart::Settings, format!("{setting} is off: {consequence}"));
             }
         }
         let sql = "select count(*), coalesce(max(number) - min(number) + 1, 0),
@@ -105,12 +96,15 @@ impl PostgresStore {
         let row = get(&client, sql, &[]).await?;
         let (blocks, span, expected) = (row.u64(0)?, row.u64(1)?, row.u64(2)?);
         if blocks != span || blocks != expected {
-            faults.push(format!("there are {blocks} blocks, but the chain has {expected}"));
+            add(StorePart::Index, format!("there are {blocks} blocks, but the chain has {expected}"));
         }
         let sql = "select count(*) from block b join block p on p.number = b.number - 1 where p.hash <> b.parent_hash";
         let unlinked = get(&client, sql, &[]).await?.u64(0)?;
         if unlinked > 0 {
-            faults.push(format!("{unlinked} blocks do not have the hash of the block before as their parent"));
+            add(
+                StorePart::Index,
+                format!("{unlinked} blocks do not have the hash of the block before as their parent"),
+            );
         }
         let mut transactions = 0;
         for (numbered, total) in NUMBERED {
@@ -118,7 +112,10 @@ impl PostgresStore {
             let row = get(&client, &sql, &[]).await?;
             let (rows, end, expected) = (row.u64(0)?, row.u64(1)?, row.u64(2)?);
             if rows != expected || end != expected {
-                faults.push(format!("there are {rows} {total} with ids up to {end}, but the chain has {expected}"));
+                add(
+                    StorePart::Index,
+                    format!("there are {rows} {total} with ids up to {end}, but the chain has {expected}"),
+                );
             }
             if total == "transactions" {
                 transactions = rows;
@@ -128,8 +125,8 @@ impl PostgresStore {
             where t.id >= b.transactions and t.id < b.transactions + b.tx_count and t.block = b.number)";
         let incomplete = get(&client, sql, &[]).await?.u64(0)?;
         if incomplete > 0 {
-            faults.push(format!("{incomplete} blocks do not have all their transactions"));
+            add(StorePart::Index, format!("{incomplete} blocks do not have all their transactions"));
         }
-        Ok(Findings { blocks, transactions, faults })
+        Ok(Verification { blocks, transactions, faults })
     }
 }

@@ -9,7 +9,7 @@ use domain::{BlockNumber, ChainIdentity, ReplicaStatus, SyncStatus};
 use metrics::Histogram;
 use store::{
     CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, OlderIndex, RecordTransfer,
-    SnapshotContent, Store, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
+    SnapshotContent, Store, StoreError, UserRecords, Verification, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 use tokio::sync::watch;
 
@@ -312,6 +312,10 @@ impl Store for PostgresStore {
     /// Rows of lists are merged in small steps by the process that writes.
     async fn compact(&self) -> Result<Option<u64>, StoreError> {
         Ok(None)
+    }
+
+    async fn verify(&self) -> Result<Verification, StoreError> {
+        self.check().await
     }
 
     /// The server backs it up.

@@ -261,6 +261,39 @@ async fn keep(tx: &Transaction<'_>, contract: &VerifiedContract) -> Result<(Kept
     Ok((kept, is_new_here || only_at.is_some()))
 }
 
+/// Numbers stay taken: that of a removed contract names an address without such code.
+const REMOVED: &str = "decode(repeat('00', 20), 'hex')";
+
+async fn remove(tx: &Transaction<'_>, code_hash: B256) -> Result<u64, StoreError> {
+    query(tx, "select pg_advisory_xact_lock($1)", &[&locks::LISTING]).await?;
+    let hash = code_hash.as_slice();
+    let contracts = query(tx, "select number, address from verified_contract where code_hash = $1", &[&hash]).await?;
+    let mut moves = RankMoves::default();
+    for row in &contracts {
+        if read::find_code_hash(tx, to_address(row.value(1)?)?).await? == Some(code_hash) {
+            moves.remove(RankedSet::VerifiedContracts, Balance::ZERO, &id_tie(row.u64(0)?));
+        }
+    }
+    moves.write(tx).await?;
+    let number_as_hash = |number: &str| format!("decode(lpad(to_hex({number}), 64, '0'), 'hex')");
+    let sql = format!(
+        "update verified_contract set address = {REMOVED}, code_hash = {} where code_hash = $1",
+        number_as_hash("number")
+    );
+    query(tx, &sql, &[&hash]).await?;
+    query(tx, "delete from verified_deployment where code_hash = $1", &[&hash]).await?;
+    query(tx, "delete from verified_code where code_hash = $1", &[&hash]).await?;
+    if !contracts.is_empty() {
+        let sql = format!(
+            "insert into verified_contract select number, {REMOVED}, {} from
+                (select max(number) + 1 as number from verified_contract) next",
+            number_as_hash("number")
+        );
+        query(tx, &sql, &[]).await?;
+    }
+    Ok(contracts.len() as u64)
+}
+
 async fn put_code(
     tx: &Transaction<'_>,
     only_at: Option<Address>,
@@ -429,6 +462,16 @@ impl VerifiedContracts for PostgresVerifiedContracts {
         let tx = client.transaction().await.map_err(store_error)?;
         put_deployment(&tx, address, code_hash, &deployment).await?;
         versions::commit(tx, &self.versions).await
+    }
+
+    async fn remove_verified(&self, code_hash: B256) -> Result<u64, StoreError> {
+        let mut client = self.database.connection().await?;
+        let tx = client.transaction().await.map_err(store_error)?;
+        let removed = remove(&tx, code_hash).await?;
+        if removed > 0 {
+            versions::commit(tx, &self.versions).await?;
+        }
+        Ok(removed)
     }
 
     async fn save_job(&self, job: VerificationJob) -> Result<(), StoreError> {

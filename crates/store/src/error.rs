@@ -30,6 +30,8 @@ pub enum StoreError {
     OlderRecords { stored: u32, oldest: u32 },
     #[error("{folder} is not empty")]
     NotEmpty { folder: String },
+    #[error("the new index in {folder} cannot be used: {reason}")]
+    UnusableReindex { folder: String, reason: String },
     #[error("the data is in use by another process")]
     InUse,
     #[error("damaged data: {0}")]
@@ -75,6 +77,7 @@ impl StoreError {
             | Self::NewerRecords { .. }
             | Self::OlderRecords { .. }
             | Self::NotEmpty { .. }
+            | Self::UnusableReindex { .. }
             | Self::Corrupt(_)
             | Self::Damaged { .. }
             | Self::Backend(_) => Failure::Fatal,

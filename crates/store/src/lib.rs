@@ -22,6 +22,7 @@ mod shared_jobs;
 mod shared_quotas;
 mod traits;
 mod user_records;
+mod verification;
 mod verified_contracts;
 mod webhook_records;
 pub mod words;
@@ -47,6 +48,7 @@ pub use traits::{
     CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, ChainWriter, IndexWriter, StateVersion, Undo,
 };
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
+pub use verification::{StoreFault, StorePart, Verification};
 pub use verified_contracts::{JOB_RETENTION, KEPT_JOBS, Kept, VerifiedContracts};
 pub use webhook_records::{
     AddWebhookError, EnqueueError, InternalMatches, KEPT_ATTEMPTS, LONGEST_WAIT, MATCHED_BLOCK_HISTORY, MatchedBlock,

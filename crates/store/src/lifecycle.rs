@@ -6,7 +6,7 @@ use metrics::Histogram;
 
 use crate::{
     CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RecordTransfer, StoreError,
-    UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
+    UserRecords, Verification, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
 /// Lookups in a cache since the store was opened.
@@ -64,6 +64,9 @@ pub trait Store: Send + Sync {
     /// Rewrites the index so that it takes as little space as possible, and returns its size in bytes; reads and writes
     /// continue. None if the store does so by itself.
     async fn compact(&self) -> Result<Option<u64>, StoreError>;
+
+    /// Reads all rows, and compares counts, lists and rows with each other. Slow.
+    async fn verify(&self) -> Result<Verification, StoreError>;
 
     /// Copies the current state to a new folder, which can be used as a data folder; reads continue, and writes wait while files
     /// are linked. Only one snapshot can be taken at a time. Returns the number of the last commit; None if the store is a

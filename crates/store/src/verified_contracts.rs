@@ -48,7 +48,8 @@ pub trait VerifiedContracts: Send + Sync {
     /// which they were first verified.
     async fn list_verified(&self, page: PageRequest) -> Result<Page<VerifiedSummary>, StoreError>;
 
-    /// The number of contracts ever verified, including those that no longer exist; it never decreases.
+    /// The number of contracts ever verified, including those that no longer exist; it never decreases, and a removal increases
+    /// it, too: while it is the same, so are all sources.
     async fn count_verifications(&self) -> Result<u64, StoreError>;
 
     /// Stores a verification of the code at its address. Sources that prove more of the runtime code replace the stored
@@ -63,6 +64,9 @@ pub trait VerifiedContracts: Send + Sync {
         code_hash: B256,
         deployment: Deployment,
     ) -> Result<(), StoreError>;
+
+    /// Removes the sources of this code at every address. Returns how many verified contracts had it; they can be verified again.
+    async fn remove_verified(&self, code_hash: B256) -> Result<u64, StoreError>;
 
     /// Stores a job, or replaces the one with its id. Deletes jobs that were submitted [`JOB_RETENTION`] before this one, and
     /// the oldest beyond [`KEPT_JOBS`].

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use api::KeyUses;
 use axum::{
     Json, Router,
@@ -10,13 +11,16 @@ use axum::{
     response::{IntoResponse, Response},
     routing::post,
 };
+use ingest::OperatorRequests;
+use node::NodeClient;
 use serde::{Deserialize, Serialize};
 use store::{Store, WebhookRecords};
 use webhooks::Wake;
 
 use crate::{
-    cli::{KeysCommand, WebhooksCommand},
-    keys,
+    audits::{self, BlocksCommand, TokenCommand},
+    cli::{ContractsCommand, KeysCommand, WebhooksCommand},
+    contract_commands, keys,
     logging::LogFilter,
     names::NameReloader,
     webhook_commands,
@@ -24,6 +28,9 @@ use crate::{
 
 pub(crate) const KEYS: &str = "/keys";
 pub(crate) const WEBHOOKS: &str = "/webhooks";
+pub(crate) const CONTRACTS: &str = "/contracts";
+pub(crate) const TOKEN: &str = "/token";
+pub(crate) const BLOCKS: &str = "/blocks";
 pub(crate) const LOG: &str = "/log";
 pub(crate) const RELOAD: &str = "/reload";
 pub(crate) const COMPACT: &str = "/compact";
@@ -31,6 +38,10 @@ pub(crate) const COMPACT: &str = "/compact";
 /// What the commands change.
 pub(crate) struct Operated {
     pub(crate) store: Arc<dyn Store>,
+    /// None if this process neither indexes nor serves.
+    pub(crate) node: Option<NodeClient>,
+    /// None if this process does not index.
+    pub(crate) requests: Option<Arc<OperatorRequests>>,
     pub(crate) webhooks: Arc<dyn WebhookRecords>,
     /// None if this process sends no webhooks: the ones that do notice changes by themselves.
     pub(crate) wake: Option<Wake>,
@@ -38,6 +49,12 @@ pub(crate) struct Operated {
     pub(crate) keys: Option<KeyUses>,
     pub(crate) names: NameReloader,
     pub(crate) log: LogFilter,
+}
+
+impl Operated {
+    fn node(&self) -> anyhow::Result<&NodeClient> {
+        self.node.as_ref().context("this process has no node: send the command to one that indexes or serves")
+    }
 }
 
 /// What to log from now on.
@@ -50,6 +67,9 @@ pub(super) fn router(operated: Arc<Operated>) -> Router {
     Router::new()
         .route(KEYS, post(change_keys))
         .route(WEBHOOKS, post(change_webhooks))
+        .route(CONTRACTS, post(change_contracts))
+        .route(TOKEN, post(compare_token))
+        .route(BLOCKS, post(compare_blocks))
         .route(LOG, post(change_log))
         .route(RELOAD, post(reload))
         .route(COMPACT, post(compact))
@@ -90,6 +110,22 @@ async fn change_webhooks(State(operated): Context, Json(command): Json<WebhooksC
         wake.changed(changed);
     }
     Ok(done.text)
+}
+
+async fn change_contracts(State(operated): Context, Json(command): Json<ContractsCommand>) -> Result<String, Failed> {
+    tracing::info!(?command, "command of the operator");
+    Ok(contract_commands::execute(operated.store.as_ref(), command).await?)
+}
+
+async fn compare_token(State(operated): Context, Json(command): Json<TokenCommand>) -> Result<String, Failed> {
+    tracing::info!(?command, "command of the operator");
+    let reader = operated.store.reader();
+    Ok(audits::compare_token(operated.node()?, reader.as_ref(), operated.requests.as_deref(), command).await?)
+}
+
+async fn compare_blocks(State(operated): Context, Json(command): Json<BlocksCommand>) -> Result<String, Failed> {
+    tracing::info!(?command, "command of the operator");
+    Ok(audits::compare_blocks(operated.node()?, operated.store.reader(), command).await?)
 }
 
 async fn change_log(State(operated): Context, Json(change): Json<LogChange>) -> Result<String, Failed> {

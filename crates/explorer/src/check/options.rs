@@ -15,7 +15,7 @@ pub(crate) struct CheckOptions {
     #[arg(long, env = "EXPLORER_DATABASE", value_name = "URL", hide_env_values = true)]
     pub(crate) database: Option<DatabaseUrl>,
 
-    /// Compare every block with the node; without it, only check that the indexed blocks form one chain
+    /// Compare every block with the node; without it, read everything in the store and compare counts, lists and rows
     #[arg(long)]
     pub(crate) node: bool,
 
@@ -23,15 +23,15 @@ pub(crate) struct CheckOptions {
     #[arg(long, env = "EXPLORER_RPC", value_name = "URL", value_delimiter = ',')]
     pub(crate) rpc: Vec<Endpoint>,
 
-    /// The first block to check [default: the first of the index]
+    /// The first block to compare [default: the first of the index]
     #[arg(long, value_name = "N")]
     pub(crate) from: Option<u64>,
 
-    /// The last block to check [default: the newest of the index]
+    /// The last block to compare [default: the newest of the index]
     #[arg(long, value_name = "N")]
     pub(crate) to: Option<u64>,
 
-    /// Check only N blocks, spread evenly over the range
+    /// Compare only N blocks, spread evenly over the range
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) sample: Option<u64>,
 

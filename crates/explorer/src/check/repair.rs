@@ -23,9 +23,9 @@ pub(super) async fn obstacle(
         return Ok(None);
     }
     Ok(Some(format!(
-        "Block {first_bad} cannot be reverted: the index can be reverted only to block {oldest}. Index the chain \
-         again from block {start} on into an empty folder or database (explorer run --data NEW), then bring API keys, \
-         webhooks and verified contracts there with `explorer copy`."
+        "Block {first_bad} cannot be reverted: the index can be reverted only to block {oldest}. Fill a new index of a data \
+         folder from block {start} on with `explorer reindex`, or index into an empty database and bring API keys, webhooks and \
+         verified contracts there with `explorer copy`."
     )))
 }
 

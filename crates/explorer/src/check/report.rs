@@ -9,7 +9,7 @@ use ingest::Difference;
 const MAX_LINES_PER_BLOCK: usize = 5;
 
 #[derive(Debug, Default)]
-pub(super) struct Report {
+pub(crate) struct Report {
     bad: BTreeMap<BlockNumber, Vec<Difference>>,
 }
 
@@ -34,7 +34,12 @@ impl Report {
         }
     }
 
-    pub(super) fn first_bad(&self) -> Option<BlockNumber> {
+    /// The blocks that differ.
+    pub(crate) fn numbers(&self) -> Vec<BlockNumber> {
+        self.bad.keys().copied().collect()
+    }
+
+    pub(crate) fn first_bad(&self) -> Option<BlockNumber> {
         self.bad.keys().next().copied()
     }
 }

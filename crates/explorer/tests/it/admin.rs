@@ -1,6 +1,8 @@
 //! The admin interface of the real binary: its metrics, its socket and its port.
 
+mod audits;
 mod commands;
+mod contracts;
 mod documents;
 mod listening;
 

@@ -1,7 +1,7 @@
 //! Faults of nodes, disks, receivers and clients, and the recovery from them.
 
 mod disk;
-mod false_blocks;
+pub(crate) mod false_blocks;
 mod hostile_clients;
 mod lagging_node;
 mod methods;

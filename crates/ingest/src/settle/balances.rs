@@ -9,7 +9,7 @@ use crate::abi::{address_word, call_data};
 /// `balanceOf(address)`
 const BALANCE_OF: Selector = [0x70, 0xa0, 0x82, 0x31];
 
-pub(super) fn balance_call(token: Address, holder: Address) -> ContractCall {
+pub(crate) fn balance_call(token: Address, holder: Address) -> ContractCall {
     ContractCall { to: token, data: call_data(BALANCE_OF, &[address_word(holder)]) }
 }
 

@@ -14,6 +14,11 @@ pub(super) fn metadata_calls(token: Address) -> [ContractCall; GETTERS.len()] {
     GETTERS.map(|getter| ContractCall { to: token, data: call_data(getter, &[]) })
 }
 
+pub(crate) fn supply_call(token: Address) -> ContractCall {
+    let [.., total_supply] = metadata_calls(token);
+    total_supply
+}
+
 /// Decodes the results of [`GETTERS`]. Invalid ones become empty or zero.
 pub(super) fn read_metadata(kind: TokenKind, results: &[CallResult; GETTERS.len()]) -> TokenMetadata {
     let [name, symbol, decimals, total_supply] = results;
@@ -34,7 +39,7 @@ fn bytes(result: &CallResult) -> &[u8] {
     }
 }
 
-pub(super) fn read_number(result: &CallResult) -> Option<U256> {
+pub(crate) fn read_number(result: &CallResult) -> Option<U256> {
     word_at(bytes(result), 0).as_ref().map(number)
 }
 

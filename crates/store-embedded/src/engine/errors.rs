@@ -18,6 +18,9 @@ pub(super) fn store_error(error: Error) -> StoreError {
         Error::Io(error) | Error::Storage(LsmError::Io(error)) => from_io_error(error),
         Error::Poisoned => StoreError::Unavailable { reason: UNKNOWN_CAUSE.to_owned() },
         Error::Locked => StoreError::InUse,
+        Error::Storage(LsmError::ChecksumMismatch { .. }) => StoreError::Damaged {
+            found: "bytes of a table on the disk have changed since they were written".to_owned(),
+        },
         damage => StoreError::Damaged { found: damage.to_string() },
     }
 }

@@ -134,7 +134,7 @@ fn check(index: &Path, durable: Option<u64>) -> Result<(), StoreError> {
 }
 
 /// Held while the files are checked, so that no other process writes to them.
-pub(super) fn lock(index: &Path) -> Result<Option<File>, StoreError> {
+pub(crate) fn lock(index: &Path) -> Result<Option<File>, StoreError> {
     let file = match OpenOptions::new().read(true).write(true).open(index.join("lock")) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

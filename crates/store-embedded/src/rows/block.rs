@@ -74,7 +74,7 @@ pub(crate) struct BlockRow {
     pub(crate) timestamp: u64,
     pub(crate) tx_count: u32,
     pub(crate) miner: AddressId,
-    parent_hash: B256,
+    pub(crate) parent_hash: B256,
     gas_used: u64,
     gas_limit: u64,
     base_fee_per_gas: Option<u128>,

@@ -5,11 +5,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use domain::{Address, B256, Balance, Order, PageRequest};
 use store::StoreError;
 
+use super::records::contract_in;
 use crate::{
-    engine::{Batch, View},
+    engine::{Batch, Engine, View},
     keys::{AddressId, Key, Table, id_bytes, number_in_key},
     ranked::{RankMoves, RankedSet, SortKey, member_count, members_from},
 };
+
+/// The tables of the list.
+pub(crate) const LISTED: [Table; 2] = [Table::VerifiedListed, Table::VerifiedListedCount];
+/// Contracts that one commit lists.
+const AT_ONCE: usize = 1_000;
 
 /// Guards the list: verifications and the chain writer both read and change it.
 #[derive(Debug, Default)]
@@ -72,11 +78,52 @@ pub(super) fn insert(
     address: &Address,
     code_hash: B256,
 ) -> Result<(), StoreError> {
-    let id = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0));
-    if id.map(|id| code_hash_at(view, id)).transpose()?.flatten() == Some(code_hash) {
+    if has_code(view, address, code_hash)? {
         moves.insert(batch, RankedSet::VerifiedContracts, &sort_key(number));
     }
     Ok(())
+}
+
+/// Takes a contract off the list, if it is there.
+pub(super) fn remove(
+    view: &View,
+    batch: &mut Batch,
+    moves: &mut RankMoves,
+    number: u64,
+    address: &Address,
+    code_hash: B256,
+) -> Result<(), StoreError> {
+    if has_code(view, address, code_hash)? {
+        moves.remove(batch, RankedSet::VerifiedContracts, &sort_key(number));
+    }
+    Ok(())
+}
+
+fn has_code(view: &View, address: &Address, code_hash: B256) -> Result<bool, StoreError> {
+    let id = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0));
+    Ok(id.map(|id| code_hash_at(view, id)).transpose()?.flatten() == Some(code_hash))
+}
+
+/// Lists all verified contracts that the index knows with their code. The list is empty.
+pub(crate) fn list_all(engine: &Engine) -> Result<(), StoreError> {
+    let mut from = Key::EMPTY;
+    loop {
+        let (view, mut batch, mut moves) = (engine.view(), engine.batch(), RankMoves::default());
+        let mut read = 0;
+        for row in view.range_from(Table::VerifiedByNumber, &from, &Key::EMPTY).take(AT_ONCE) {
+            let (key, row) = row?;
+            let number = number_in_key(&key, 0);
+            let (address, code_hash) = contract_in(&row)?;
+            insert(&view, &mut batch, &mut moves, number, &address, code_hash)?;
+            from = Key::id(number + 1);
+            read += 1;
+        }
+        moves.write(&view, &mut batch)?;
+        batch.commit()?;
+        if read < AT_ONCE {
+            return Ok(());
+        }
+    }
 }
 
 /// The sequential id of a verified contract.

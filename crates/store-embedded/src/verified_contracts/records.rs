@@ -10,6 +10,15 @@ use crate::{
     rows::{BlockRow, CreationRow, TransactionRow},
 };
 
+pub(super) const INVALID_KEY: StoreError = StoreError::Corrupt("an invalid key of verified code");
+
+/// Reads an address and the code hash after it.
+pub(super) fn contract_in(bytes: &[u8]) -> Result<(Address, B256), StoreError> {
+    let (address, hash) = bytes.split_at_checked(Address::len_bytes()).ok_or(INVALID_KEY)?;
+    let address = Address::try_from(address).map_err(|_| INVALID_KEY)?;
+    Ok((address, B256::try_from(hash).map_err(|_| INVALID_KEY)?))
+}
+
 /// Verified code that applies to an address.
 #[derive(Debug)]
 pub(super) struct Record {

@@ -7,7 +7,7 @@ use store::{
 
 use super::{
     jobs, listing,
-    records::{self, Scope},
+    records::{self, INVALID_KEY, Scope, contract_in},
     row::{self, CodeRow},
 };
 use crate::{
@@ -19,7 +19,6 @@ use crate::{
 
 /// Sources can be megabytes long.
 const CODES_AT_ONCE: usize = 16;
-const INVALID_KEY: StoreError = StoreError::Corrupt("an invalid key of verified code");
 
 pub(crate) fn read_codes(view: &View, after: Option<RecordPosition>, limit: usize) -> Result<Vec<Record>, StoreError> {
     let from = match after {
@@ -63,13 +62,6 @@ pub(crate) fn read_contracts(
         Ok(Record::VerifiedContract(VerifiedContractRecord { number, address, code_hash }))
     })
     .collect()
-}
-
-/// Reads an address and the code hash after it.
-fn contract_in(bytes: &[u8]) -> Result<(Address, B256), StoreError> {
-    let (address, hash) = bytes.split_at_checked(Address::len_bytes()).ok_or(INVALID_KEY)?;
-    let address = Address::try_from(address).map_err(|_| INVALID_KEY)?;
-    Ok((address, B256::try_from(hash).map_err(|_| INVALID_KEY)?))
 }
 
 pub(crate) fn read_deployments(

@@ -9,13 +9,13 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use domain::{B256, ChainIdentity};
+use domain::{B256, Block, ChainIdentity};
 use store::{
     ChainReader, ChainWriter, OlderIndex, Record, RecordKind, Store, StoreError, Undo, UserRecords, VerifiedContracts,
     WebhookLimits, WebhookRecords,
     conformance::{RandomChain, leave_records},
 };
-use store_embedded::{EmbeddedStore, StoreOptions};
+use store_embedded::{EmbeddedStore, Reindex, StoreOptions};
 
 const CHAIN: ChainIdentity = ChainIdentity { chain_id: 56, genesis_hash: B256::repeat_byte(1) };
 /// The schemas of the fixtures. None of them has a version of its own for records.
@@ -115,6 +115,58 @@ async fn the_records_of_every_earlier_schema_are_kept() {
             assert!(dump(&store).await == before);
         }
     }
+}
+
+/// Fills a new index with some blocks, beside the one of the folder. Returns the newest.
+async fn fill(folder: &Path, chain: ChainIdentity) -> Block {
+    let store = Reindex::of(folder).open(StoreOptions::default()).unwrap();
+    store.bind(chain, None).unwrap();
+    let mut random = RandomChain::new(7);
+    let mut newest = None;
+    for _ in 0..5 {
+        let next = random.next_block(newest.as_ref());
+        newest = Some(next.block.clone());
+        store.writer().commit(vec![next], Undo::Keep { down_to: 0 }).await.unwrap();
+    }
+    store.sync().unwrap();
+    newest.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_was_filled_beside_one_of_any_schema_takes_over_its_records() {
+    for schema in SCHEMAS {
+        let folder = fixture(schema);
+        let before = dump(&open(folder.path(), OlderIndex::Leave).unwrap()).await;
+        let newest = fill(folder.path(), CHAIN).await;
+        let reindex = Reindex::of(folder.path());
+        assert!(dump(&open(folder.path(), OlderIndex::Leave).unwrap()).await == before);
+        assert!(reindex.folder().exists(), "only an explorer that indexes takes it");
+        reindex.mark_ready().unwrap();
+
+        let store = open(folder.path(), OlderIndex::Replace).unwrap();
+        assert_eq!(store.reader().find_tip().await.unwrap(), Some(newest.id()));
+        assert!(dump(&store).await == before);
+        answers(&store, &before).await;
+        assert!(store.webhook_records().progress().await.unwrap().copied);
+        assert!(!reindex.folder().exists());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_was_filled_for_another_chain_or_is_in_use_is_not_taken() {
+    let folder = fixture(4);
+    fill(folder.path(), ChainIdentity { chain_id: 57, ..CHAIN }).await;
+    let refused = open(folder.path(), OlderIndex::Replace);
+    let Err(StoreError::UnusableReindex { reason, .. }) = refused else { panic!("{refused:?}") };
+    assert!(reason.contains("another chain, with id 57"), "{reason}");
+    Reindex::of(folder.path()).remove().unwrap();
+
+    let filled = Reindex::of(folder.path()).open(StoreOptions::default()).unwrap();
+    let refused = open(folder.path(), OlderIndex::Replace);
+    assert!(matches!(refused, Err(StoreError::UnusableReindex { .. })), "{refused:?}");
+    assert!(matches!(Reindex::of(folder.path()).remove(), Err(StoreError::InUse)));
+    drop(filled);
+    assert!(dump(&open(folder.path(), OlderIndex::Leave).unwrap()).await.len() > 10, "nothing is lost");
 }
 
 #[tokio::test(flavor = "multi_thread")]

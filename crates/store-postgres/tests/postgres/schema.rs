@@ -2,7 +2,7 @@
 
 use domain::{B256, ChainIdentity, PageRequest, TransferFilter};
 use store::{
-    ChainReader, ChainWriter, OlderIndex, Record, RecordKind, Store, StoreError, WebhookLimits,
+    ChainReader, ChainWriter, OlderIndex, Record, RecordKind, Store, StoreError, StorePart, WebhookLimits,
     conformance::{Model, leave_records},
 };
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
@@ -263,7 +263,8 @@ async fn a_check_finds_missing_rows_and_broken_links() {
     let found = store.check().await.unwrap();
     assert_eq!((found.blocks, found.transactions), (60, transactions as u64));
     // The server of the tests runs with `fsync=off`.
-    assert_eq!(found.faults, ["fsync is off: a crash of the server can damage the database"]);
+    let faults: Vec<_> = found.faults.iter().map(|fault| (fault.found.as_str(), fault.part)).collect();
+    assert_eq!(faults, [("fsync is off: a crash of the server can damage the database", StorePart::Settings)]);
     assert!(store.sizes().await.unwrap().iter().any(|size| size.table == "transaction" && size.heap > 0));
 
     let operator = server.connect(&url).await;

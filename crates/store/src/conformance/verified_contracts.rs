@@ -30,7 +30,36 @@ pub async fn run_verified_contracts(mut subject: VerifiedSubject, seed: u64) {
     jobs_are_kept_for_a_week(&*subject.records).await;
     let listed = subject.records.list_verified(PageRequest::newest(5)).await.expect("list");
     assert_eq!((listed.total, listed.items), (0, vec![]), "none of them has code in the index");
+    removed_sources_are_gone_until_they_are_verified_again(&*subject.records).await;
     the_list_and_deployments_follow_the_chain(&mut subject, seed).await;
+}
+
+async fn removed_sources_are_gone_until_they_are_verified_again(records: &dyn VerifiedContracts) {
+    let (hash, other) = (B256::repeat_byte(0xd1), B256::repeat_byte(0xd2));
+    let [one, two, three] = [0xd1, 0xd2, 0xd3].map(Address::repeat_byte);
+    let contract = |address, hash| VerifiedContract {
+        address,
+        twin_of: None,
+        code: code(hash, MatchKind::Partial, "Coin"),
+        deployment: None,
+    };
+    for kept in [contract(one, hash), contract(two, hash), contract(three, other)] {
+        records.save_verified(kept).await.expect("keep");
+    }
+    let before = records.count_verifications().await.expect("count");
+    assert_eq!(records.remove_verified(hash).await.expect("remove"), 2, "the code is that of two contracts");
+    for address in [one, two] {
+        assert_eq!(records.find_verified(address, hash).await.expect("find"), None);
+        assert_eq!(records.find_verified_summary(address, hash).await.expect("find"), None);
+    }
+    assert!(records.find_verified(three, other).await.expect("find").is_some(), "others stay");
+    let after = records.count_verifications().await.expect("count");
+    assert!(after > before, "caches notice that something has changed");
+    assert_eq!(records.remove_verified(hash).await.expect("remove"), 0);
+    assert_eq!(records.count_verifications().await.expect("count"), after);
+    assert_eq!(records.save_verified(contract(one, hash)).await.expect("keep"), Kept::New);
+    assert!(records.find_verified(one, hash).await.expect("find").is_some());
+    assert_eq!(records.count_verifications().await.expect("count"), after + 1);
 }
 
 fn code(hash: B256, kind: MatchKind, name: &str) -> VerifiedCode {

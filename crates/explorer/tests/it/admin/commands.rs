@@ -19,14 +19,14 @@ use crate::{
 };
 
 /// Runs a command on a data folder, and returns whether it succeeded and what it printed.
-async fn operate(folder: &Path, arguments: &[&str]) -> (bool, String) {
+pub(super) async fn operate(folder: &Path, arguments: &[&str]) -> (bool, String) {
     let mut process = Launch::bare(arguments.iter().copied()).on(folder).spawn();
     let status = process.ended().await;
     (status.success(), process.stdout() + &process.stderr())
 }
 
 /// The same for a command that must succeed.
-async fn printed(folder: &Path, arguments: &[&str]) -> String {
+pub(super) async fn printed(folder: &Path, arguments: &[&str]) -> String {
     let (is_done, printed) = operate(folder, arguments).await;
     assert!(is_done, "{arguments:?}: {printed}");
     printed

@@ -160,7 +160,12 @@ async fn every_transaction_type_of_anvil_is_accepted_and_verified_except_the_roo
 }
 
 /// Rewrites blocks as an older version without verification might have stored them.
-async fn write_false_blocks(data: &Path, from: u64, undo: fn(u64) -> Undo, mut change: impl FnMut(&mut BlockChanges)) {
+pub(crate) async fn write_false_blocks(
+    data: &Path,
+    from: u64,
+    undo: fn(u64) -> Undo,
+    mut change: impl FnMut(&mut BlockChanges),
+) {
     let store = EmbeddedStore::open(data, StoreOptions::default()).unwrap();
     let (reader, mut writer) = (store.reader(), store.writer());
     let tip = writer.tip().await.unwrap().unwrap();
@@ -253,7 +258,7 @@ async fn check_says_what_to_do_about_blocks_that_cannot_be_reverted() {
     write_false_blocks(data.path(), 5, |_| Undo::Discard, false_blocks(Arc::default())).await;
     let (code, printed) = check(&data, &["--node", "--rpc", &node.url(), "--repair"]).await;
     assert_eq!(code, 2, "{printed}");
-    assert!(printed.contains("Block 5 cannot be reverted") && printed.contains("--data NEW"), "{printed}");
+    assert!(printed.contains("Block 5 cannot be reverted") && printed.contains("explorer reindex"), "{printed}");
 
     // A node of another chain, or one that serves false blocks, is not used for the comparison.
     let other = DevNode::with(devchain::DevChainConfig { chain_id: 999, ..Default::default() }).await;

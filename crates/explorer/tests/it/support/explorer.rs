@@ -186,6 +186,11 @@ impl Launch {
         self
     }
 
+    pub(crate) fn flag(mut self, flag: &str) -> Self {
+        self.arguments.push(flag.to_owned());
+        self
+    }
+
     pub(crate) fn variable(mut self, name: &str, value: impl ToString) -> Self {
         self.variables.push((name.to_owned(), value.to_string()));
         self

@@ -1,0 +1,99 @@
+use std::path::PathBuf;
+
+use clap::Args;
+use node::{BlockChecks, Endpoint};
+
+use crate::{
+    cli::{RunOptions, Traces},
+    logging::LogFormat,
+};
+
+/// Those options of `run` that are about indexing. The rest of the configuration file is ignored.
+#[derive(Debug, Args)]
+pub(crate) struct ReindexOptions {
+    /// The node, as for `run`
+    #[arg(long, env = "EXPLORER_RPC", value_name = "URL", value_delimiter = ',')]
+    rpc: Vec<Endpoint>,
+
+    /// The data folder, which an explorer may have open [default: explorer in your data folder]
+    #[arg(long, env = "EXPLORER_DATA", value_name = "DIR")]
+    data: Option<PathBuf>,
+
+    /// The first block of the new index; give the one of the other index to keep it [default: 0]
+    #[arg(long, env = "EXPLORER_START_BLOCK", value_name = "N")]
+    start_block: Option<u64>,
+
+    /// Exit as soon as the new index is at the head of the chain
+    #[arg(long)]
+    pub(super) until_ready: bool,
+
+    /// Remove what this command has filled before, and begin again
+    #[arg(long)]
+    pub(super) from_scratch: bool,
+
+    /// Whether to use the node's traces, as for `run`
+    #[arg(long, env = "EXPLORER_TRACES", value_name = "TRACES")]
+    traces: Option<Traces>,
+
+    /// Seconds until a lower head of the node counts as a reorg, as for `run`
+    #[arg(long, env = "EXPLORER_LOWER_HEAD_AFTER", value_name = "SECONDS")]
+    lower_head_after: Option<u64>,
+
+    /// Maximum requests in flight to the node [default: 128]
+    #[arg(long, env = "EXPLORER_RPC_CONCURRENCY", value_name = "N")]
+    rpc_concurrency: Option<usize>,
+
+    /// Maximum calls per second to each node, in addition to those of the explorer that serves; 0 is no limit [default: 0]
+    #[arg(long, env = "EXPLORER_RPC_CALLS_PER_SECOND", value_name = "N")]
+    rpc_calls_per_second: Option<u32>,
+
+    /// Milliseconds between polls for a new block [default: when the next block is due]
+    #[arg(long, env = "EXPLORER_POLL_INTERVAL", value_name = "MS")]
+    poll_interval: Option<u64>,
+
+    /// Seconds to wait for a response of the node [default: 20]
+    #[arg(long, env = "EXPLORER_RPC_TIMEOUT", value_name = "SECONDS")]
+    rpc_timeout: Option<u64>,
+
+    /// How the blocks of the node are verified, as for `run` [default: cheap]
+    #[arg(long, env = "EXPLORER_VERIFY_BLOCKS", value_name = "CHECKS")]
+    verify_blocks: Option<BlockChecks>,
+
+    /// Megabytes of memory for caches and buffers, in addition to those of the explorer that serves [default: 1024]
+    #[arg(long, env = "EXPLORER_MEMORY", value_name = "MB")]
+    memory: Option<u64>,
+
+    /// What to log [default: info]
+    #[arg(long, env = "EXPLORER_LOG", value_name = "FILTER")]
+    log: Option<String>,
+
+    /// Log format [default: text]
+    #[arg(long, env = "EXPLORER_LOG_FORMAT", value_name = "FORMAT")]
+    log_format: Option<LogFormat>,
+
+    /// The configuration file of `run`
+    #[arg(long, env = "EXPLORER_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl From<ReindexOptions> for RunOptions {
+    fn from(options: ReindexOptions) -> Self {
+        Self {
+            rpc: options.rpc,
+            data: options.data,
+            start_block: options.start_block,
+            traces: options.traces,
+            lower_head_after: options.lower_head_after,
+            rpc_concurrency: options.rpc_concurrency,
+            rpc_calls_per_second: options.rpc_calls_per_second,
+            poll_interval: options.poll_interval,
+            rpc_timeout: options.rpc_timeout,
+            verify_blocks: options.verify_blocks,
+            memory: options.memory,
+            log: options.log,
+            log_format: options.log_format,
+            config: options.config,
+            ..Self::default()
+        }
+    }
+}

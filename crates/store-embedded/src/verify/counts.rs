@@ -1,0 +1,119 @@
+//! Every row is of the form of its table, and there are as many rows as the totals say.
+
+use store::StoreError;
+
+use super::{Check, Faults, Total, scan, total_of};
+use crate::{
+    keys::{Key, Pair, Table, number_in_key},
+    rows::{
+        AddressRow, ApprovalRow, BlockRow, CreationRow, LogRow, LogSource, NftRow, PoolRow, TokenRow, TradeRow,
+        TransactionRow, TransferRow, balance_from_row, topic_from_row,
+    },
+};
+
+/// Tables with one row for each row of another, and the total of these.
+const LOOKUPS: [(Table, Total); 7] = [
+    (Table::TransactionByHash, |totals| totals.transactions),
+    (Table::AddressId, |totals| totals.addresses),
+    (Table::LogTopicId, |totals| totals.log_topics),
+    (Table::LogSourceId, |totals| totals.log_sources),
+    (Table::NftId, |totals| totals.nfts),
+    (Table::ApprovalId, |totals| totals.approvals),
+    (Table::Token, |totals| totals.tokens),
+];
+
+/// Whether all rows can be read and are of the right form.
+pub(super) fn check_table(check: &mut Check<'_>, table: Table) -> bool {
+    let (mut rows, mut expected, mut invalid, mut missing) = (0, 0, Faults::default(), Faults::default());
+    let numbered = total_of(table);
+    let gap = scan(check.view, table, |key, row| {
+        rows += 1;
+        let id = number_in_key(key, 0);
+        if let Err(error) = decode(table, row) {
+            invalid.add(None, || match numbered {
+                Some(_) => format!("row {id} of the table {table:?} is invalid: {error}"),
+                None => format!("a row of the table {table:?} is invalid: {error}"),
+            });
+        }
+        if numbered.is_some() {
+            if id != expected {
+                missing.add(None, || {
+                    format!("rows {expected} to {} of the table {table:?} are missing", id.saturating_sub(1))
+                });
+            }
+            expected = id + 1;
+        }
+    });
+    let is_valid = invalid.listed.is_empty();
+    check.add_all(table, invalid);
+    check.add_all(table, missing);
+    if let Some(gap) = gap {
+        check.add_gap(table, &gap);
+        return false;
+    }
+    match (table, check.tip) {
+        (Table::Block, _) => check.found.blocks = rows,
+        (Table::Transaction, _) => check.found.transactions = rows,
+        _ => {}
+    }
+    let Some(tip) = check.tip else { return is_valid };
+    let lookup = LOOKUPS.iter().find(|(lookup, _)| *lookup == table).map(|(_, total)| *total);
+    let total = match table {
+        Table::Block | Table::BlockByHash => Some(tip.block.number - tip.start_block + 1),
+        _ => numbered.or(lookup).map(|total| total(&tip.totals)),
+    };
+    if let Some(total) = total.filter(|total| *total != rows) {
+        check.add(table, format!("the table {table:?} has {rows} rows, but should have {total}"), None);
+    }
+    is_valid
+}
+
+fn decode(table: Table, row: &[u8]) -> Result<(), StoreError> {
+    match table {
+        Table::Block => BlockRow::from_row(row).map(drop),
+        Table::Transaction => TransactionRow::from_row(row).map(drop),
+        Table::Address => AddressRow::from_row(row).map(drop),
+        Table::Transfer => TransferRow::from_row(row).map(drop),
+        Table::Trade => TradeRow::from_row(row).map(drop),
+        Table::Log => LogRow::from_row(row).map(drop),
+        Table::LogTopic => topic_from_row(row).map(drop),
+        Table::LogSource => LogSource::from_row(row).map(drop),
+        Table::Nft => NftRow::from_row(row).map(drop),
+        Table::Approval => ApprovalRow::from_row(row).map(drop),
+        Table::Creation => CreationRow::from_row(row).map(drop),
+        Table::Pool => PoolRow::from_row(row).map(drop),
+        Table::Token => TokenRow::from_row(row).map(drop),
+        Table::Balance | Table::NftBalance | Table::CallBalance => balance_from_row(row).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// The number of holders of each token is that of its balances above zero.
+pub(super) fn check_holders(check: &mut Check<'_>) {
+    let view = check.view;
+    let (mut faults, mut counted) = (Faults::default(), None::<(u64, u64)>);
+    let mut compare = |counted: Option<(u64, u64)>| {
+        let Some((token, holders)) = counted else { return };
+        let row = scan::contain(|| view.get(Table::Token, &Key::id(token)));
+        // Balances of a token may be known before its first transfer.
+        let Ok(Some(Ok(row))) = row.map(|row| row.map(|row| TokenRow::from_row(&row))) else { return };
+        if row.holder_count != holders {
+            let stored = row.holder_count;
+            faults.add(None, || {
+                format!("the token with id {token} has {stored} holders, but {holders} balances above zero")
+            });
+        }
+    };
+    scan(view, Table::Balance, |key, row| {
+        let token = Pair::from_key(key).token;
+        if counted.is_none_or(|(last, _)| last != token) {
+            compare(counted.replace((token, 0)));
+        }
+        let is_holder = balance_from_row(row).is_ok_and(|balance| !balance.is_zero());
+        if let Some((_, holders)) = &mut counted {
+            *holders += u64::from(is_holder);
+        }
+    });
+    compare(counted);
+    check.add_all(Table::Token, faults);
+}

@@ -1,0 +1,32 @@
+use std::ops::RangeInclusive;
+
+use domain::BlockNumber;
+
+/// What reading and comparing everything in a store has found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Verification {
+    pub blocks: u64,
+    pub transactions: u64,
+    pub faults: Vec<StoreFault>,
+}
+
+/// Rows that cannot be read, or that do not match others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreFault {
+    /// In words.
+    pub found: String,
+    /// The blocks that it concerns, if they are known.
+    pub blocks: Option<RangeInclusive<BlockNumber>>,
+    pub part: StorePart,
+}
+
+/// What a fault concerns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StorePart {
+    /// It can be filled again from the node.
+    Index,
+    /// What users left: it cannot be had again.
+    Records,
+    /// A setting of the server with which data can be lost.
+    Settings,
+}
