@@ -199,6 +199,7 @@ impl Service {
             store: Arc::clone(&store),
             node: node.clone(),
             requests: roles.index.then(|| Arc::clone(&requests)),
+            shared: shared.clone(),
             webhooks: store.webhook_records(config.webhook_limits),
             wake: hooks.as_ref().map(Hooks::wake),
             keys: key_uses.clone(),

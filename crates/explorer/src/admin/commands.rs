@@ -23,6 +23,7 @@ use crate::{
     contract_commands, keys,
     logging::LogFilter,
     names::NameReloader,
+    stores::SharedStore,
     webhook_commands,
 };
 
@@ -42,6 +43,8 @@ pub(crate) struct Operated {
     pub(crate) node: Option<NodeClient>,
     /// None if this process does not index.
     pub(crate) requests: Option<Arc<OperatorRequests>>,
+    /// Set if other processes may have the store open, too.
+    pub(crate) shared: Option<Arc<SharedStore>>,
     pub(crate) webhooks: Arc<dyn WebhookRecords>,
     /// None if this process sends no webhooks: the ones that do notice changes by themselves.
     pub(crate) wake: Option<Wake>,
@@ -54,6 +57,12 @@ pub(crate) struct Operated {
 impl Operated {
     fn node(&self) -> anyhow::Result<&NodeClient> {
         self.node.as_ref().context("this process has no node: send the command to one that indexes or serves")
+    }
+
+    /// None if this process does not write the index.
+    fn requests(&self) -> Option<&OperatorRequests> {
+        let stands_by = self.shared.as_ref().is_some_and(|shared| !shared.is_writer());
+        self.requests.as_deref().filter(|_| !stands_by)
     }
 }
 
@@ -120,7 +129,7 @@ async fn change_contracts(State(operated): Context, Json(command): Json<Contract
 async fn compare_token(State(operated): Context, Json(command): Json<TokenCommand>) -> Result<String, Failed> {
     tracing::info!(?command, "command of the operator");
     let reader = operated.store.reader();
-    Ok(audits::compare_token(operated.node()?, reader.as_ref(), operated.requests.as_deref(), command).await?)
+    Ok(audits::compare_token(operated.node()?, reader.as_ref(), operated.requests(), command).await?)
 }
 
 async fn compare_blocks(State(operated): Context, Json(command): Json<BlocksCommand>) -> Result<String, Failed> {
