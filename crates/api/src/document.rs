@@ -9,7 +9,7 @@ pub(crate) use responses::{
     BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallFailed, CompilersUnavailable, ImagePending,
     InProgress, KeyConflict, NeedsKey, NoArtifact, NoCode, NoImage, NoList, NoSuchAddress, NoSuchBlock, NoSuchDelivery,
     NoSuchJob, NoSuchKey, NoSuchToken, NoSuchTokenId, NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable,
-    NotModified, NotOwner, NotVerified, TooManyVerifications, TooManyWebhooks, Unavailable, WebhookConflict,
+    NotModified, NotOwner, NotTraced, NotVerified, TooManyVerifications, TooManyWebhooks, Unavailable, WebhookConflict,
     WebhookQuota,
 };
 use utoipa::{

@@ -12,7 +12,7 @@ use axum::{
 use contracts::{VerifyError, calls::CallError};
 use domain::BlockNumber;
 use egress::UrlFault;
-use enrichment::{AccountError, AccountUnavailable, ImageUnavailable};
+use enrichment::{AccountError, AccountUnavailable, ImageUnavailable, TraceUnavailable};
 use node::NodeError;
 pub use problem_code::ProblemCode;
 use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, StoreError, WEBHOOKS_PER_OWNER};
@@ -96,6 +96,10 @@ pub(crate) enum ApiError {
     BlockNotReached { wanted: BlockNumber },
     #[error("no such transaction is indexed")]
     TransactionNotFound,
+    #[error("the node does not trace transactions in this way")]
+    NotTraced,
+    #[error("the node did not trace the transaction")]
+    TraceUnavailable(#[source] TraceUnavailable),
     #[error("no indexed block contains the address, and the node knows nothing about it")]
     AddressNotFound,
     #[error("no transfer of such a token is indexed")]
@@ -148,6 +152,15 @@ impl From<VerifyError> for ApiError {
     }
 }
 
+impl From<TraceUnavailable> for ApiError {
+    fn from(error: TraceUnavailable) -> Self {
+        match error {
+            TraceUnavailable::NotSupported => Self::NotTraced,
+            TraceUnavailable::Timeout | TraceUnavailable::Node(_) => Self::TraceUnavailable(error),
+        }
+    }
+}
+
 impl From<AccountError> for ApiError {
     fn from(error: AccountError) -> Self {
         match error {
@@ -189,6 +202,7 @@ impl ApiError {
             Self::BlockNotFound => ProblemCode::BlockNotFound,
             Self::BlockNotReached { .. } => ProblemCode::BlockNotReached,
             Self::TransactionNotFound => ProblemCode::TransactionNotFound,
+            Self::NotTraced => ProblemCode::NotTraced,
             Self::AddressNotFound => ProblemCode::AddressNotFound,
             Self::TokenNotFound => ProblemCode::TokenNotFound,
             Self::TokenIdNotFound => ProblemCode::TokenIdNotFound,
@@ -206,9 +220,10 @@ impl ApiError {
                 ProblemCode::InternalError
             }
             Self::Store(_) | Self::NoTip => ProblemCode::StoreUnavailable,
-            Self::NodeUnavailable(_) | Self::PoolUnavailable(_) | Self::WalletUnavailable(_) => {
-                ProblemCode::NodeUnavailable
-            }
+            Self::NodeUnavailable(_)
+            | Self::PoolUnavailable(_)
+            | Self::TraceUnavailable(_)
+            | Self::WalletUnavailable(_) => ProblemCode::NodeUnavailable,
             Self::DeadlineExceeded => ProblemCode::DeadlineExceeded,
         }
     }

@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc};
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
 use domain::{BlockNumber, ReplicaStatus, SyncStatus, TaskStatus, TokenPrefix};
-use enrichment::{Accounts, Allowances, Failures, NftMetadataFetcher, OperatorNames};
+use enrichment::{Accounts, Allowances, Failures, NftMetadataFetcher, OperatorNames, TransactionTraces};
 use node::NodeClient;
 use store::{ChainReader, SharedJobs, SharedQuotas, UserRecords, VerifiedContracts};
 use tokio::sync::watch;
@@ -59,6 +59,7 @@ pub struct ApiState {
     pub(crate) failures: Arc<Failures>,
     pub(crate) nft_metadata: Option<Arc<NftMetadataFetcher>>,
     pub(crate) allowances: Allowances,
+    pub(crate) traces: TransactionTraces,
     pub(crate) sync: watch::Receiver<SyncStatus>,
     pub(crate) replica: Option<watch::Receiver<ReplicaStatus>>,
     pub(crate) tasks: watch::Receiver<Vec<TaskStatus>>,
@@ -108,6 +109,7 @@ impl ApiState {
             failures: parts.failures,
             nft_metadata: parts.nft_metadata,
             allowances: Allowances::new(parts.node.clone()),
+            traces: TransactionTraces::new(parts.node.clone()),
             sync: parts.sync,
             replica: parts.replica,
             tasks: parts.tasks,

@@ -27,6 +27,7 @@ mod token;
 mod trade;
 mod transaction;
 mod transaction_detail;
+mod transaction_parts;
 mod transfer;
 mod verify;
 mod verify_job;
@@ -61,6 +62,10 @@ pub use token::{BalanceSource, Token, TokenDetail, TokenList, TokenType};
 pub use trade::DexTrade;
 pub use transaction::{Transaction, TransactionList};
 pub use transaction_detail::{FailureSource, TransactionDetail, TransactionFailure, TransactionLog};
+pub use transaction_parts::{
+    AccountChange, CallTree, NumberChange, SlotChange, StateChanges, TracedCall, TransactionTradeList,
+    TransactionTransferList,
+};
 pub use transfer::TokenTransfer;
 pub use verify::{VerifyRequest, VerifyResponse};
 pub use verify_job::{VerifyJob, VerifyJobFailure, VerifyJobStatus};

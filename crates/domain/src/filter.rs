@@ -12,6 +12,8 @@ pub struct BlockRange {
 impl BlockRange {
     /// Every block.
     pub const ALL: Self = Self { from: None, to: None };
+    /// No block.
+    pub const EMPTY: Self = Self { from: Some(1), to: Some(0) };
 
     #[must_use]
     pub fn only(number: BlockNumber) -> Self {

@@ -73,7 +73,7 @@ pub use transaction::{Selector, Transaction};
 pub use transaction_detail::{BlobFields, TransactionDetail, TransactionEvents};
 pub use transaction_failure::{FailureSource, TransactionFailure};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};
-pub use utc::UtcTime;
+pub use utc::{UtcTime, parse_day};
 pub use verification_job::{
     CreationCheck, InvalidJobId, JobFailure, JobId, JobRefusal, JobResult, JobVerdict, VerificationJob,
 };

@@ -35,7 +35,7 @@ pub struct BlobFields {
     pub gas_price: Option<u128>,
 }
 
-/// The first transfers and trades of a transaction, with totals.
+/// Some transfers and trades of a transaction, with totals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionEvents {
     pub transfers: Page<Transfer>,

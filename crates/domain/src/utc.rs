@@ -1,6 +1,6 @@
 use std::fmt;
 
-use jiff::{Timestamp, tz::Offset};
+use jiff::{Timestamp, civil::Date, tz::Offset};
 
 /// The Gregorian calendar repeats after 400 years.
 const MILLIS_PER_400_YEARS: u128 = 146_097 * 86_400 * 1_000;
@@ -23,6 +23,13 @@ impl UtcTime {
     pub fn from_unix_millis(millis: u64) -> Self {
         Self(millis.into())
     }
+}
+
+/// The first second of a day in UTC, written as `2026-11-18`; None if it is no such day, or one before 1970.
+#[must_use]
+pub fn parse_day(text: &str) -> Option<u64> {
+    let date: Date = text.parse().ok().filter(|_| text.len() == "2026-11-18".len())?;
+    u64::try_from(Offset::UTC.to_timestamp(date.at(0, 0, 0, 0)).ok()?.as_second()).ok()
 }
 
 /// None for times after the last one that `jiff` supports, at the end of the year 9999.
@@ -59,6 +66,17 @@ mod tests {
 
     fn formatted(seconds: u64) -> String {
         UtcTime::from_unix_seconds(seconds).to_string()
+    }
+
+    #[test]
+    fn days_are_read_as_they_are_written() {
+        for (text, seconds) in [("1970-01-01", 0), ("2026-11-15", 1_794_700_800), ("2024-02-29", 1_709_164_800)] {
+            assert_eq!(parse_day(text), Some(seconds));
+            assert!(formatted(seconds).starts_with(text));
+        }
+        for text in ["", "2026-02-29", "2026-11-15T00:00", "15.11.2026", "1969-12-31", "20261115"] {
+            assert_eq!(parse_day(text), None, "{text}");
+        }
     }
 
     #[test]

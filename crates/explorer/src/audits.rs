@@ -57,7 +57,9 @@ pub(crate) async fn compare_token(
                 "Balances of this token are read from its contract from now on: all holders are read again.\n",
             );
         }
-        (true, None) => bail!("{text}this process does not index, or stands by: send the command to the one that writes the index"),
+        (true, None) => {
+            bail!("{text}this process does not index, or stands by: send the command to the one that writes the index")
+        }
         (false, _) => text.push_str("With --repair, balances of this token are read from its contract from now on.\n"),
     }
     Ok(text)

@@ -14,7 +14,7 @@ use domain::{
 use crate::{
     BlockCalls, BlockChecks, CallBlock, CallOutcome, CallRequest, CallResults, CallTree, Codes, ContractCall, Endpoint,
     EndpointStatus, FoundLog, HeadSurvey, Heads, InternalCall, LogFilter, NodeConfig, NodeError, NodeStatus,
-    PollBounds, RetryPolicy, ViewOutcome,
+    PollBounds, RetryPolicy, StateChanges, ViewOutcome,
     account::fetch_account,
     blocks::fetch_block,
     call, call_tree,
@@ -31,6 +31,7 @@ use crate::{
     pending::fetch_pending,
     raw,
     rpc_error::RpcErrorKind,
+    state_changes,
     status::Counters,
     transaction::{fetch_transaction, fetch_transactions},
     transport::{Exchange, Transport},
@@ -207,6 +208,13 @@ impl NodeClient {
         let index = self.failover.pick(Operation::Trace, None);
         self.failover.admit(index).await?;
         call_tree::trace(self.failover.upstream(index), hash).await
+    }
+
+    /// What a transaction changed in the state of the chain; None if the node does not support such traces.
+    pub async fn find_state_changes(&self, hash: B256) -> Result<Option<StateChanges>, NodeError> {
+        let index = self.failover.pick(Operation::Trace, None);
+        self.failover.admit(index).await?;
+        state_changes::trace(self.failover.upstream(index), hash).await
     }
 
     /// The calls inside every transaction of a block that move value or create contracts, in order,

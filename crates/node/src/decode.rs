@@ -7,6 +7,7 @@ mod flat;
 mod internal;
 mod quantity;
 mod receipt;
+mod state_changes;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -20,4 +21,5 @@ pub(crate) use flat::RawFlatCalls;
 pub(crate) use internal::{RawBlockCalls, RawCalls};
 pub(crate) use quantity::{Account20, CappedBytes, Hash, HexBytes, LooseBytes, Present, Price, Quantity, Wide};
 pub(crate) use receipt::{RawLog, RawReceipt};
+pub(crate) use state_changes::RawStateChanges;
 pub(crate) use trace::{RawCallCreations, RawFlatCreations};

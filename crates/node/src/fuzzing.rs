@@ -14,8 +14,9 @@ use crate::{
     InternalCall,
     check::{arrange_receipts, check_block, join_receipts},
     decode::{
-        CappedBytes, Hash, HexBytes, MAX_DEPTH, Quantity, RawBlock, RawBlockCalls, RawCallCreations, RawFlatCalls,
-        RawFlatCreations, RawGenesis, RawReceipt, ResponseError, Wide, decode, split_batch,
+        CappedBytes, Hash, HexBytes, MAX_DEPTH, Quantity, RawBlock, RawBlockCalls, RawCallCreations, RawCallTree,
+        RawFlatCalls, RawFlatCreations, RawGenesis, RawReceipt, RawStateChanges, ResponseError, Wide, decode,
+        split_batch,
     },
     verify::{BlockChecks, Evidence, Verifier},
 };
@@ -120,6 +121,8 @@ pub fn rpc_trace(response: &[u8]) {
     reads_alike::<RawBlockCalls>(response);
     reads_alike::<RawCallCreations>(response);
     reads_alike::<RawFlatCreations>(response);
+    reads_alike::<RawCallTree>(response);
+    reads_alike::<RawStateChanges>(response);
     if let Ok(Some(RawBlockCalls(traces))) = decode::<RawBlockCalls>(response) {
         let calls: usize = traces.iter().map(|(_, calls)| calls.len()).sum();
         assert!(traces.len() + calls <= response.len(), "more is read than was written");

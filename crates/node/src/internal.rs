@@ -14,7 +14,7 @@ use crate::{
     upstream::{Call, Upstream},
 };
 
-const TRANSACTION: &str = "debug_traceTransaction";
+pub(crate) const TRANSACTION: &str = "debug_traceTransaction";
 const BLOCK: &str = "debug_traceBlockByNumber";
 const FLAT_BLOCK: &str = "trace_block";
 const MOST_BYTES: usize = 64 << 20;
@@ -68,7 +68,7 @@ pub(crate) async fn trace_block(upstream: &Upstream, number: BlockNumber) -> Res
 }
 
 /// None if the node lacks the method, which is found out once, or if it answers with null.
-async fn trace<T: serde::de::DeserializeOwned + Send + 'static>(
+pub(crate) async fn trace<T: serde::de::DeserializeOwned + Send + 'static>(
     upstream: &Upstream,
     call: &Call,
     lacks_method: &AtomicBool,

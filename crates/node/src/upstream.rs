@@ -77,6 +77,8 @@ pub(crate) struct Capabilities {
     pub(crate) lacks_block_traces: AtomicBool,
     /// `debug_traceTransaction`.
     pub(crate) lacks_transaction_traces: AtomicBool,
+    /// `debug_traceTransaction` with `prestateTracer`.
+    pub(crate) lacks_state_traces: AtomicBool,
     /// `trace_*`.
     pub(crate) lacks_flat_traces: AtomicBool,
     batch: BatchSize,
@@ -135,6 +137,7 @@ impl Upstream {
                 newest_is_empty: AtomicBool::new(false),
                 lacks_block_traces: AtomicBool::new(false),
                 lacks_transaction_traces: AtomicBool::new(false),
+                lacks_state_traces: AtomicBool::new(false),
                 lacks_flat_traces: AtomicBool::new(false),
                 batch: BatchSize::default(),
             },

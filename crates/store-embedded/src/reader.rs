@@ -144,8 +144,13 @@ impl ChainReader for EmbeddedReader {
         self.read_list(move |index| index.list_transactions(&filter, page)).await
     }
 
-    async fn find_transaction_events(&self, hash: B256, limit: u32) -> Result<Option<TransactionEvents>, StoreError> {
-        self.read(move |index| index.find_transaction_events(hash, limit)).await
+    async fn find_transaction_events(
+        &self,
+        hash: B256,
+        offset: u64,
+        limit: u32,
+    ) -> Result<Option<TransactionEvents>, StoreError> {
+        self.read(move |index| index.find_transaction_events(hash, offset, limit)).await
     }
 
     async fn find_address(&self, address: Address) -> Result<Option<AddressSummary>, StoreError> {

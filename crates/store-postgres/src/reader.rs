@@ -169,8 +169,13 @@ impl ChainReader for PostgresReader {
         read!(self, |client| read::list_transactions(&client, &self.intersections, filter, page))
     }
 
-    async fn find_transaction_events(&self, hash: B256, limit: u32) -> Result<Option<TransactionEvents>, StoreError> {
-        read_snapshot!(self, |client| read::find_transaction_events(&client, hash, limit))
+    async fn find_transaction_events(
+        &self,
+        hash: B256,
+        offset: u64,
+        limit: u32,
+    ) -> Result<Option<TransactionEvents>, StoreError> {
+        read_snapshot!(self, |client| read::find_transaction_events(&client, hash, offset, limit))
     }
 
     async fn find_address(&self, address: Address) -> Result<Option<AddressSummary>, StoreError> {

@@ -3,6 +3,7 @@
 //! The traits use domain types only, so that the API and the ingest do not depend on a particular store.
 
 mod block_order;
+mod block_times;
 #[cfg(feature = "conformance")]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a check that does not hold panics")]
 pub mod conformance;
@@ -28,6 +29,7 @@ mod webhook_records;
 pub mod words;
 
 pub use block_order::check_order;
+pub use block_times::find_first_block_since;
 pub use contract_data::ContractDataWriter;
 pub use error::{BoxError, Failure, StoreError};
 pub use internal::{InternalProgress, InternalWriter};

@@ -95,8 +95,13 @@ pub trait ChainReader: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<Transaction>, StoreError>;
 
-    /// Transfers and trades of a transaction in log order; None if the transaction is unknown.
-    async fn find_transaction_events(&self, hash: B256, limit: u32) -> Result<Option<TransactionEvents>, StoreError>;
+    /// Transfers and trades of a transaction in log order, the same part of both; None if the transaction is unknown.
+    async fn find_transaction_events(
+        &self,
+        hash: B256,
+        offset: u64,
+        limit: u32,
+    ) -> Result<Option<TransactionEvents>, StoreError>;
 
     async fn find_address(&self, address: Address) -> Result<Option<AddressSummary>, StoreError>;
 

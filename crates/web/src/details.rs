@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{B256, PendingTransaction, Transaction, TransactionDetail};
-use node::{CallTree, NodeClient, NodeError};
+use node::{CallTree, NodeClient, NodeError, StateChanges};
 use quick_cache::sync::Cache;
 use tokio::{sync::Semaphore, time::timeout};
 
@@ -74,6 +74,14 @@ impl Details {
         hash: B256,
     ) -> Result<Result<Option<CallTree>, NodeError>, NodeCallRefused> {
         self.call_contract(self.node.find_call_tree(hash)).await
+    }
+
+    /// What a transaction changed.
+    pub(crate) async fn find_state_changes(
+        &self,
+        hash: B256,
+    ) -> Result<Result<Option<StateChanges>, NodeError>, NodeCallRefused> {
+        self.call_contract(self.node.find_state_changes(hash)).await
     }
 
     /// A transaction that is not indexed; None if the node could not be asked.

@@ -17,6 +17,7 @@ mod nft;
 mod nft_metadata;
 mod pending;
 mod search;
+mod state_changes;
 mod token;
 mod tokens;
 mod trades;
@@ -48,7 +49,7 @@ pub(crate) use search::verified::VerifiedNames;
 type App = Arc<WebState>;
 
 /// The patterns of all pages, assets and redirects, for metrics.
-pub const ROUTES: [&str; 36] = [
+pub const ROUTES: [&str; 37] = [
     "/",
     "/blocks",
     "/block/{id}",
@@ -56,6 +57,7 @@ pub const ROUTES: [&str; 36] = [
     "/tx/{hash}",
     "/tx/{hash}/input",
     "/tx/{hash}/calls",
+    "/tx/{hash}/state",
     "/transfers",
     "/address/{address}",
     "/tokens",
@@ -96,6 +98,7 @@ pub(crate) fn router() -> Router<App> {
         .route("/tx/{hash}", get(transaction::show))
         .route("/tx/{hash}/input", get(transaction::show_input))
         .route("/tx/{hash}/calls", get(call_tree::show))
+        .route("/tx/{hash}/state", get(state_changes::show))
         .route("/transfers", get(transfers::show))
         .route("/address/{address}", get(address::show))
         .route("/tokens", get(tokens::show))

@@ -55,6 +55,10 @@ problem_responses! {
     ];
     NoSuchBlock: "No such block is indexed", [ApiError::BlockNotFound];
     NoSuchTransaction: "No such transaction is indexed", [ApiError::TransactionNotFound];
+    NotTraced: "No such transaction is indexed, or the node does not trace", [
+        ApiError::TransactionNotFound,
+        ApiError::NotTraced,
+    ];
     NoSuchToken: "No transfer of such a token is indexed", [ApiError::TokenNotFound];
     NoSuchTokenId: "No transfer of this id of a token is indexed", [ApiError::TokenIdNotFound];
     NoImage: "No transfer of this id of a token is indexed, or it has no image that can be shown", [

@@ -60,6 +60,8 @@ problem_codes! {
     BlockNotReached = block_not_reached, SERVICE_UNAVAILABLE, "Block not indexed yet";
     /// No such transaction is indexed.
     TransactionNotFound = transaction_not_found, NOT_FOUND, "Transaction not found";
+    /// The node does not trace transactions in this way.
+    NotTraced = not_traced, NOT_FOUND, "Not traced";
     /// The address took no part in any indexed block.
     AddressNotFound = address_not_found, NOT_FOUND, "Address not found";
     /// No transfer of such a token is indexed.

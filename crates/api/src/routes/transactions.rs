@@ -1,3 +1,5 @@
+mod parts;
+
 use std::time::Duration;
 
 use axum::extract::State;
@@ -23,7 +25,7 @@ const NODE_TIMEOUT: Duration = Duration::from_millis(1_500);
 const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(5);
 
 pub(super) fn router() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list_transactions)).routes(routes!(get_transaction))
+    OpenApiRouter::new().routes(routes!(list_transactions)).routes(routes!(get_transaction)).merge(parts::router())
 }
 
 #[derive(Debug, IntoParams)]

@@ -1,7 +1,8 @@
 //! `module=block`.
 
-use domain::{Block, BlockId, BlockNumber, BlockRange, Order, PageRequest, TransactionFilter, U256};
+use domain::{Block, BlockId, BlockRange, Order, PageRequest, TransactionFilter, U256};
 use serde_json::json;
+use store::find_first_block_since;
 
 use super::{
     answer::{Answer, Failure},
@@ -27,33 +28,16 @@ async fn get_block_by_time(app: &App, params: &Params) -> Result<Answer, Failure
         "after" => false,
         _ => return Err(Failure::invalid("closest", "must be before or after")),
     };
-    // The number of blocks that are not later than the wanted one.
-    let (mut low, mut end) = span(app).await?;
-    let first = low;
-    while low < end {
-        let middle = low + (end - low) / 2;
-        let block = app.services.chain.find_block(BlockId::Number(middle)).await?.ok_or(DialectError::Moved)?;
-        let is_left = if wants_before { block.timestamp <= timestamp } else { block.timestamp < timestamp };
-        if is_left {
-            low = middle + 1;
-        } else {
-            end = middle;
-        }
-    }
+    let chain = &*app.services.chain;
+    let first = chain.coverage().await?.first_block.ok_or(DialectError::NothingIndexed)?;
+    let since = if wants_before { timestamp.saturating_add(1) } else { timestamp };
+    let found = find_first_block_since(chain, since).await?.ok_or(DialectError::NothingIndexed)?;
     let tip = app.tip().await?.number;
-    let found = if wants_before { low.checked_sub(1).filter(|found| *found >= first) } else { Some(low) };
+    let found = if wants_before { found.checked_sub(1).filter(|found| *found >= first) } else { Some(found) };
     match found.filter(|found| *found <= tip) {
         Some(number) => Ok(Answer::text(number.to_string())),
         None => Err(Failure::text("Error! No closest block found")),
     }
-}
-
-/// The first indexed block, and the one after the last.
-async fn span(app: &App) -> Result<(BlockNumber, BlockNumber), Failure> {
-    let oldest = PageRequest { offset: 0, limit: 1, order: Order::OldestFirst };
-    let page = app.services.chain.list_blocks(BlockRange::ALL, oldest).await?;
-    let first = page.items.first().ok_or(DialectError::NothingIndexed)?.number;
-    Ok((first, first + page.total))
 }
 
 async fn get_block_reward(app: &App, params: &Params) -> Result<Answer, Failure> {

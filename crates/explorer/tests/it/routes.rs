@@ -8,4 +8,5 @@ mod min_block;
 mod openapi;
 mod paging;
 mod stats;
+mod transaction_parts;
 mod transactions;

@@ -94,7 +94,7 @@ async fn query_everything(reader: &EmbeddedReader) -> QueryResults {
         lines.push(format!("{transaction:?}"));
         let found = reader.find_transaction(transaction.hash).await.unwrap();
         assert_eq!(found.as_ref(), Some(transaction));
-        let events = reader.find_transaction_events(transaction.hash, 1_000).await.unwrap();
+        let events = reader.find_transaction_events(transaction.hash, 0, 1_000).await.unwrap();
         lines.push(format!("{} {events:?}", transaction.hash));
     }
     let transfers = reader.list_transfers(&TransferFilter::default(), ALL).await.unwrap();

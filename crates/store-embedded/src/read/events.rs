@@ -13,6 +13,7 @@ impl ReadSnapshot {
     pub(crate) fn find_transaction_events(
         &self,
         hash: B256,
+        offset: u64,
         limit: u32,
     ) -> Result<Option<TransactionEvents>, StoreError> {
         let Some((id, row)) = self.find_transaction_row(hash)? else { return Ok(None) };
@@ -21,17 +22,20 @@ impl ReadSnapshot {
         let transfers = span_of(id, transfers, |transfer| Ok(self.transfer_row(transfer)?.tx))?;
         let trades = self.id_span(block, |totals| totals.trades)?;
         let trades = span_of(id, trades, |trade| Ok(self.trade_row(trade)?.tx))?;
-        let first = |span: Range<u64>| span.take(usize::try_from(limit).unwrap_or(usize::MAX));
+        let part = |span: Range<u64>| {
+            let start = span.start.saturating_add(offset).min(span.end);
+            start..start.saturating_add(limit.into()).min(span.end)
+        };
         Ok(Some(TransactionEvents {
             transfers: Page {
                 total: transfers.end - transfers.start,
-                items: first(transfers)
+                items: part(transfers)
                     .map(|transfer| self.hydrate_transfer(self.transfer_row(transfer)?))
                     .collect::<Result<_, _>>()?,
             },
             trades: Page {
                 total: trades.end - trades.start,
-                items: first(trades)
+                items: part(trades)
                     .map(|trade| self.hydrate_trade(self.trade_row(trade)?))
                     .collect::<Result<_, _>>()?,
             },

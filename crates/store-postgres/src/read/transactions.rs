@@ -91,6 +91,7 @@ pub(super) const KNOWN_PAGE: &str = "select $1::int8 as total, $2::int8[] as ids
 pub(crate) async fn find_transaction_events(
     client: &impl GenericClient,
     hash: B256,
+    offset: u64,
     limit: u32,
 ) -> Result<Option<TransactionEvents>, StoreError> {
     let sql = "select t.id, b.transfers, coalesce(n.transfers, c.transfers), b.trades, coalesce(n.trades, c.trades)
@@ -101,17 +102,19 @@ pub(crate) async fn find_transaction_events(
     let span = |column: usize| -> Result<(i64, i64), StoreError> { Ok((row.value(column)?, row.value(column + 1)?)) };
     let page = |table: &str| {
         format!(
-            "select e.total, e.ids[1:$4] as ids from (
+            "select e.total, e.ids[$4:$5] as ids from (
                 select count(*) as total, coalesce(array_agg(id order by id), '{{}}') as ids
                 from {table} where id >= $2 and id < $3 and transaction = $1
             ) e"
         )
     };
-    let limit = i32::try_from(limit).unwrap_or(i32::MAX);
+    // Positions in an array begin with 1.
+    let first = i32::try_from(offset).unwrap_or(i32::MAX).saturating_add(1);
+    let last = first.saturating_sub(1).saturating_add(i32::try_from(limit).unwrap_or(i32::MAX));
     let (low, high) = span(1)?;
-    let transfers = query(client, &TRANSFERS.statement(&page("transfer")), &[&tx, &low, &high, &limit]).await?;
+    let transfers = query(client, &TRANSFERS.statement(&page("transfer")), &[&tx, &low, &high, &first, &last]).await?;
     let (low, high) = span(3)?;
-    let trades = query(client, &TRADES.statement(&page("trade")), &[&tx, &low, &high, &limit]).await?;
+    let trades = query(client, &TRADES.statement(&page("trade")), &[&tx, &low, &high, &first, &last]).await?;
     Ok(Some(TransactionEvents {
         transfers: page_of(&transfers, transfer_from_row)?,
         trades: page_of(&trades, trade_from_row)?,

@@ -238,8 +238,10 @@ async fn single_transactions(subject: &Subject, model: &Model, rng: &mut StdRng)
         let hash = known[rng.random_range(0..known.len())];
         let found = subject.reader.find_transaction(hash).await.expect("transaction");
         assert_eq!(found, model.find_transaction(hash));
-        let events = subject.reader.find_transaction_events(hash, 2).await.expect("events");
-        assert_eq!(events, model.find_transaction_events(hash, 2));
+        for offset in [0, 1, 1_000] {
+            let events = subject.reader.find_transaction_events(hash, offset, 2).await.expect("events");
+            assert_eq!(events, model.find_transaction_events(hash, offset, 2), "from {offset}");
+        }
         // A hash with the same prefix as a known one is unknown.
         let mut twin = hash;
         twin[31] ^= 1;

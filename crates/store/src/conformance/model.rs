@@ -273,21 +273,15 @@ impl Model {
 
     /// Transfers and trades of a transaction, by a scan of all of them.
     #[must_use]
-    pub fn find_transaction_events(&self, hash: B256, limit: usize) -> Option<TransactionEvents> {
+    pub fn find_transaction_events(&self, hash: B256, offset: u64, limit: u32) -> Option<TransactionEvents> {
         self.find_transaction(hash)?;
         let all = PageRequest { offset: 0, limit: u32::MAX, order: Order::OldestFirst };
         let mut transfers = self.list_transfers(&TransferFilter::default(), all).items;
         transfers.retain(|transfer| transfer.tx_hash == hash);
         let mut trades = self.list_trades(&TradeFilter::default(), all).items;
         trades.retain(|trade| trade.tx_hash == hash);
-        let first = |total: usize| total.min(limit);
-        let (moved, traded) = (transfers.len(), trades.len());
-        transfers.truncate(first(moved));
-        trades.truncate(first(traded));
-        Some(TransactionEvents {
-            transfers: Page { items: transfers, total: moved as u64 },
-            trades: Page { items: trades, total: traded as u64 },
-        })
+        let part = PageRequest { offset, limit, order: Order::OldestFirst };
+        Some(TransactionEvents { transfers: paginate(transfers, part), trades: paginate(trades, part) })
     }
 
     #[must_use]

@@ -1,4 +1,5 @@
 mod filter;
+mod methods;
 
 use askama::Template;
 use axum::{
@@ -7,7 +8,7 @@ use axum::{
     response::Response,
 };
 use domain::{Account, Address, Code, Creation, InternalPage, LogFilter, LogPage, Page, TradeFilter, U256};
-use filter::{FilterFields, FilterView};
+use filter::{FilterFields, FilterView, ListFields, ListFilter};
 use serde::Deserialize;
 
 use super::{
@@ -211,6 +212,14 @@ impl WebState {
         Some(account.unwrap_or(Account { balance: U256::ZERO, nonce: 0, code: Code::None, block: tip.number }))
     }
 
+    /// None if the filter is invalid, which its form says.
+    async fn list_filter(&self, address: Address, params: &Params) -> Result<Option<ListFilter>, PageError> {
+        Ok(match params.filter.parse(address) {
+            Ok(filter) => Some(filter.resolve(&*self.chain).await?),
+            Err(_) => None,
+        })
+    }
+
     async fn tab(
         &self,
         address: Address,
@@ -225,7 +234,7 @@ impl WebState {
         let pager = |total| Some(params.paging.pager(format!("/address/{full}?tab={name}"), total));
         let filtered =
             |total| Some(params.paging.pager(format!("/address/{full}?tab={name}{query}"), total).with_csv());
-        let filter = params.filter.parse(address).ok();
+        let filter = self.list_filter(address, params).await?;
         Ok(match name {
             "transfers" => {
                 let Page { items, total } = match filter {
@@ -286,7 +295,7 @@ impl WebState {
             "contract" => (Tab::Contract(Box::new(Box::pin(self.contract(address, server, names)).await?)), None),
             _ => {
                 let Page { items, total } = match filter {
-                    Some(filter) => self.chain.list_transactions(&filter.transactions(), request).await?,
+                    Some(filter) => self.filtered_transactions(&filter, request).await?,
                     None => Page::empty(0),
                 };
                 let methods = self.methods_of(&items).await?;
@@ -305,11 +314,13 @@ impl WebState {
 impl Params {
     /// The form of a tab whose list can be filtered.
     fn filter_view(&self, address: Address) -> Option<FilterView> {
-        match self.tab.as_deref().unwrap_or_default() {
-            "" | "transactions" | "internal" => Some(self.filter.view(false, self.filter.parse(address).err())),
-            "transfers" => Some(self.filter.view(true, self.filter.parse(address).err())),
+        let fields = match self.tab.as_deref().unwrap_or_default() {
+            "" | "transactions" => Some(ListFields::Method),
+            "internal" => Some(ListFields::None),
+            "transfers" => Some(ListFields::Token),
             _ => None,
-        }
+        };
+        fields.map(|fields| self.filter.view(fields, self.filter.parse(address).err()))
     }
 }
 
@@ -317,7 +328,7 @@ impl WebState {
     /// The page of a list as a file for spreadsheets.
     async fn export(&self, address: Address, params: &Params) -> Result<Response, PageError> {
         let filter = match params.filter.parse(address) {
-            Ok(filter) => filter,
+            Ok(filter) => filter.resolve(&*self.chain).await?,
             Err(error) => return self.not_found("No such list", error).await,
         };
         let (request, name) = (params.paging.request(), params.tab.as_deref().unwrap_or_default());
@@ -331,7 +342,7 @@ impl WebState {
                 csv(&file("internal-transactions"), &found.page.items)
             }
             "" | "transactions" => {
-                let found = self.chain.list_transactions(&filter.transactions(), request).await?;
+                let found = self.filtered_transactions(&filter, request).await?;
                 csv(&file("transactions"), &found.items)
             }
             _ => return self.not_found("No such file", "This list has no file for spreadsheets.").await,

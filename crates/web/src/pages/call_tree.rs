@@ -6,10 +6,9 @@ use axum::{
     response::Response,
 };
 use contracts::standards;
-use domain::B256;
-use node::{CallTree, TracedFrame};
+use node::TracedFrame;
 
-use super::App;
+use super::{App, transaction::Traced};
 use crate::{
     error::PageError,
     frame::{Frame, Section},
@@ -29,6 +28,7 @@ const MAX_CONTRACTS: usize = 20;
 struct CallTreePage {
     frame: Frame,
     transaction: TransactionLink,
+    hash: String,
     calls: Vec<CallRow>,
     left_out: usize,
     /// Why there are no calls; empty if there are.
@@ -47,23 +47,18 @@ struct CallRow {
 }
 
 pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
-    let Ok(hash) = hash.parse::<B256>() else {
-        return app.not_found("Not a transaction hash", "A transaction hash is 0x and 64 hexadecimal digits.").await;
+    let hash = match app.traced_hash(&hash).await? {
+        Ok(hash) => hash,
+        Err(not_found) => return Ok(not_found),
     };
-    if app.chain.find_transaction(hash).await?.is_none() {
-        return app.not_found("No such transaction", "Its calls are available once it is in an indexed block.").await;
-    }
     let names = &app.page_names();
-    let (tree, missing) = match app.details.find_call_tree(hash).await {
-        Ok(Ok(Some(tree))) => (tree, ""),
-        Ok(Ok(None)) => (CallTree::default(), "The node does not trace transactions."),
-        Ok(Err(_)) | Err(_) => (CallTree::default(), "The node could not be asked. Try again shortly."),
-    };
+    let Traced { trace: tree, missing } = Traced::new(app.details.find_call_tree(hash).await);
     let calls = app.call_rows(&tree.frames, names).await?;
-    let title = format!("Calls of transaction {}", short(&format!("{hash:#x}")));
+    let full = format!("{hash:#x}");
     let page = CallTreePage {
-        frame: app.frame(title, Section::Transactions).await,
+        frame: app.frame(format!("Calls of transaction {}", short(&full)), Section::Transactions).await,
         transaction: TransactionLink::new(hash),
+        hash: full,
         calls,
         left_out: tree.left_out,
         missing,

@@ -11,13 +11,16 @@ use axum::{
 };
 use contracts::{decode::Decoded, revert_reason, standards};
 use domain::{
-    Address, BlockId, FailureSource, InternalFilter, Order, Page, PageRequest, Transaction, TransactionDetail, U256,
+    Address, B256, BlockId, FailureSource, InternalFilter, Order, Page, PageRequest, Transaction, TransactionDetail,
+    U256,
 };
 use futures::future::try_join_all;
+use node::NodeError;
 use summary::{Part, SummaryInput};
 
 use super::App;
 use crate::{
+    details::NodeCallRefused,
     error::PageError,
     frame::{Frame, Section},
     interfaces::KnownInterface,
@@ -116,7 +119,7 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     let Some(tx) = app.chain.find_transaction(hash).await? else {
         return app.show_unindexed(hash).await;
     };
-    let events = app.chain.find_transaction_events(tx.hash, SHOWN_EVENTS).await?;
+    let events = app.chain.find_transaction_events(tx.hash, 0, SHOWN_EVENTS).await?;
     let (transfers, trades) =
         events.map(|events| (events.transfers, events.trades)).unwrap_or((Page::empty(0), Page::empty(0)));
     let in_order = PageRequest { offset: 0, limit: SHOWN_EVENTS, order: Order::OldestFirst };
@@ -193,6 +196,38 @@ pub(super) async fn show_input(State(app): State<App>, Path(hash): Path<String>)
     match app.details.of(&tx).await {
         Some(detail) => Ok(hex::encode_prefixed(&detail.input).into_response()),
         None => Ok((StatusCode::SERVICE_UNAVAILABLE, "The node is unavailable: try again shortly.\n").into_response()),
+    }
+}
+
+/// A trace of a transaction for a page, or why there is none.
+pub(super) struct Traced<T> {
+    pub(super) trace: T,
+    /// Empty if there is a trace.
+    pub(super) missing: &'static str,
+}
+
+impl<T: Default> Traced<T> {
+    pub(super) fn new(traced: Result<Result<Option<T>, NodeError>, NodeCallRefused>) -> Self {
+        let (trace, missing) = match traced {
+            Ok(Ok(Some(trace))) => (trace, ""),
+            Ok(Ok(None)) => (T::default(), "The node does not trace transactions."),
+            Ok(Err(_)) | Err(_) => (T::default(), "The node could not be asked. Try again shortly."),
+        };
+        Self { trace, missing }
+    }
+}
+
+impl WebState {
+    /// The hash of an indexed transaction, which the node can trace; otherwise the page that says what is wrong.
+    pub(super) async fn traced_hash(&self, hash: &str) -> Result<Result<B256, Response>, PageError> {
+        let Ok(hash) = hash.parse() else {
+            return Ok(Err(self.not_found(NOT_A_HASH, HASH_FORMAT).await?));
+        };
+        if self.chain.find_transaction(hash).await?.is_none() {
+            let advice = "It can be traced once it is in an indexed block.";
+            return Ok(Err(self.not_found("No such transaction", advice).await?));
+        }
+        Ok(Ok(hash))
     }
 }
 

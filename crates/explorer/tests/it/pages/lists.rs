@@ -5,10 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{DevNode, TestExplorer};
 
 async fn query(explorer: &TestExplorer, entity: &str, filter: Value) -> Value {
-    let client = explorer.client();
-    let body = json!({ "entity": entity, "filter": filter, "limit": 100 }).to_string();
-    let request = client.request("POST", "/api/v1/query").header("Content-Type", "application/json");
-    client.send(request.body(body)).await.ok()
+    explorer.client().query(json!({ "entity": entity, "filter": filter, "limit": 100 })).await
 }
 
 /// The number of entries that the pager of a page tells.
@@ -61,12 +58,58 @@ async fn lists_of_an_address_are_filtered_as_by_the_query_endpoint() {
     for (url, words) in [
         ("counterparty=0x12&direction=in", "40 hexadecimal digits"),
         ("fromBlock=x", "A block is a whole number"),
+        ("toBlock=2026-02-30", "a day is written as"),
         ("counterparty=0x0000000000000000000000000000000000000001", "choose whether it is the sender"),
     ] {
         let answer = explorer.get(&format!("/address/{from}?{url}")).await;
         assert_eq!((answer.status, total(&answer.text)), (200, 0), "{url}");
         assert!(answer.text.contains(words), "{url}");
     }
+}
+
+#[tokio::test]
+async fn lists_of_an_address_are_filtered_by_day_and_method() {
+    let (node, _) = DevNode::with_traffic(300).await;
+    let explorer = crate::support::Launch::run(&node.url())
+        .argument("--anonymous-requests-per-minute", 0)
+        .argument("--pages-per-minute", 0)
+        .start()
+        .await;
+    node.wait_for(&explorer).await;
+    let newest = query(&explorer, "transactions", json!({})).await;
+    let sender = newest["data"][0]["fromAddress"].as_str().unwrap();
+    let sent = query(&explorer, "transactions", json!({ "from": sender })).await;
+    let sent = sent["data"].as_array().unwrap();
+    let day = |entry: &Value| entry["timestamp"].as_str().unwrap()[..10].to_owned();
+    let today = day(&sent[0]);
+    let count = |matches: &dyn Fn(&Value) -> bool| sent.iter().filter(|entry| matches(entry)).count() as u64;
+    for (url, expected) in [
+        (format!("fromBlock={today}"), count(&|entry| day(entry) >= today)),
+        (format!("toBlock={today}"), count(&|entry| day(entry) <= today)),
+        (format!("fromBlock={today}&toBlock={today}"), count(&|entry| day(entry) == today)),
+        ("toBlock=1999-12-31".to_owned(), 0),
+        ("fromBlock=2999-12-31".to_owned(), 0),
+    ] {
+        let page = explorer.get(&format!("/address/{sender}?direction=out&{url}")).await.text;
+        assert_eq!(total(&page), expected, "{url}");
+    }
+
+    let with_method: Vec<&Value> = sent.iter().filter(|entry| !entry["method"].is_null()).collect();
+    let selector = with_method.first().expect("a call among the newest transactions")["method"].as_str().unwrap();
+    let expected = count(&|entry| entry["method"] == selector);
+    let page = explorer.get(&format!("/address/{sender}?direction=out&method={}", selector.to_uppercase())).await.text;
+    assert_eq!(total(&page), 0, "0X is not how selectors are written");
+    for method in [selector.to_owned(), selector.replace('a', "A").replace('f', "F")] {
+        let path = format!("/address/{sender}?direction=out&method={method}");
+        let page = explorer.get(&path).await.text;
+        assert_eq!(total(&page), expected, "{path}");
+        assert!(page.contains("among the newest 500 transactions"), "{page}");
+        let file = explorer.get(&format!("{path}&limit=100&format=csv")).await.text;
+        assert_eq!(file.lines().count() as u64, expected + 1, "{path}");
+    }
+    // By name, as the list shows it.
+    let sends = count(&|entry| entry["method"].is_null() && entry["toAddress"] != "");
+    assert_eq!(total(&explorer.get(&format!("/address/{sender}?direction=out&method=Send")).await.text), sends);
 }
 
 #[tokio::test]

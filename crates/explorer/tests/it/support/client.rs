@@ -72,6 +72,12 @@ impl Client {
         answer.json
     }
 
+    /// The response of the query endpoint, which must be 200.
+    pub(crate) async fn query(&self, body: Value) -> Value {
+        let request = self.request("POST", "/api/v1/query").header("Content-Type", "application/json");
+        self.send(request.body(body.to_string())).await.ok()
+    }
+
     /// Does not follow redirects.
     pub(crate) async fn get_without_following(&self, path: &str) -> Answer {
         let http = http_client().redirect(reqwest::redirect::Policy::none()).build().unwrap();

@@ -1,0 +1,53 @@
+use std::time::Duration;
+
+use domain::B256;
+use node::{CallTree, NodeClient, NodeError, StateChanges};
+use tokio::{sync::Semaphore, time::timeout};
+
+/// The node executes the transaction again for every trace.
+const MAX_CONCURRENT: usize = 4;
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Traces of single transactions, made by the node when somebody asks for them.
+#[derive(Debug)]
+pub struct TransactionTraces {
+    node: NodeClient,
+    permits: Semaphore,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TraceUnavailable {
+    #[error("the node does not trace transactions in this way")]
+    NotSupported,
+    #[error("the node did not respond in time")]
+    Timeout,
+    #[error(transparent)]
+    Node(#[from] NodeError),
+}
+
+impl TransactionTraces {
+    #[must_use]
+    pub fn new(node: NodeClient) -> Self {
+        Self { node, permits: Semaphore::new(MAX_CONCURRENT) }
+    }
+
+    pub async fn call_tree(&self, hash: B256) -> Result<CallTree, TraceUnavailable> {
+        self.trace(self.node.find_call_tree(hash)).await
+    }
+
+    pub async fn state_changes(&self, hash: B256) -> Result<StateChanges, TraceUnavailable> {
+        self.trace(self.node.find_state_changes(hash)).await
+    }
+
+    async fn trace<T>(
+        &self,
+        traced: impl Future<Output = Result<Option<T>, NodeError>>,
+    ) -> Result<T, TraceUnavailable> {
+        let permitted = async {
+            let _permit = self.permits.acquire().await;
+            traced.await
+        };
+        let traced = timeout(TIMEOUT, permitted).await.map_err(|_| TraceUnavailable::Timeout)??;
+        traced.ok_or(TraceUnavailable::NotSupported)
+    }
+}
