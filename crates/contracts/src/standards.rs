@@ -8,11 +8,12 @@ use std::sync::LazyLock;
 use crate::{Interface, decode::Decoder};
 
 /// One declaration per line, as in Solidity; `#` begins a comment.
-const DECLARATIONS: [&str; 4] = [
+const DECLARATIONS: [&str; 5] = [
     include_str!("standards/tokens.abi"),
     include_str!("standards/exchanges.abi"),
     include_str!("standards/wallets.abi"),
     include_str!("standards/administration.abi"),
+    include_str!("standards/views.abi"),
 ];
 
 /// Decodes what the standards declare.
@@ -75,6 +76,13 @@ mod tests {
             ("approve", "095ea7b3"),
             ("setApprovalForAll", "a22cb465"),
             ("mint", "40c10f19"),
+            ("balanceOf", "70a08231"),
+            ("balanceOf", "00fdd58e"),
+            ("getReserves", "0902f1ac"),
+            ("getPair", "e6a43905"),
+            ("slot0", "3850c7bd"),
+            ("latestRoundData", "feaf968c"),
+            ("isValidSignature", "1626ba7e"),
             ("burn", "42966c68"),
             ("permit", "d505accf"),
             ("permit", "8fcbaf0c"),

@@ -71,7 +71,8 @@ impl PageNames {
     }
 
     pub(crate) fn address(&self, address: Address) -> AddressLink {
-        AddressLink::new(address, self.names.label(&address).as_deref(), self.note(address))
+        let link = AddressLink::new(address, self.names.label(&address).as_deref(), self.note(address));
+        if self.subject == Some(address) { link.here() } else { link }
     }
 
     /// For the page of an address.

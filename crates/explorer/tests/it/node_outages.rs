@@ -10,7 +10,7 @@ async fn the_first_start_waits_for_a_node_that_is_down() {
     node.chain.mine(None);
     node.stop_serving().await;
     let explorer = TestExplorer::start(&node.url()).await;
-    let empty = json!({"blocks": [], "total": 0, "page": 1, "limit": 25});
+    let empty = json!({"blocks": [], "total": 0, "page": 1, "limit": 25, "firstIndexedBlock": null, "complete": false});
     assert_eq!(explorer.json("/api/v1/blocks").await, empty);
     let health = explorer.json("/health").await;
     assert_eq!(

@@ -9,11 +9,11 @@ use super::{
 };
 use crate::page_names::{Kind, Known, KnownAddresses};
 
-/// An address by name or short form, with the full address as a tooltip and a copy button. A name that the contract gives
-/// itself stands beside the end of the address, since another contract may have the same name.
+/// An address by name or short form, with the full address as a tooltip and a copy button; without a link on its own page. A name
+/// that the contract gives itself stands beside the end of the address, since another contract may have the same name.
 #[derive(Debug, Clone, Template)]
 #[template(
-    source = r#"<span class="ref">{{ self.mark() }}<a href="/address/{{ full }}"{% if label.is_none() && self.own_name().is_none() %} class="mono"{% endif %} title="{{ full }}">{% if let Some(label) = label %}<bdi>{{ label }}</bdi>{% else if let Some(name) = self.own_name() %}<bdi>{{ name }}</bdi> <span class="mono muted tail">{{ self.tail() }}</span>{% else %}<span class="long">{{ full }}</span><span class="short">{{ short }}</span>{% endif %}</a><button type="button" class="copy" data-copy="{{ full }}" aria-label="Copy address {{ full }}"></button></span>"#,
+    source = r#"{% if is_here %}<span class="mono muted" title="{{ full }}">{{ short }}</span>{% else %}<span class="ref">{{ self.mark() }}<a href="/address/{{ full }}"{% if label.is_none() && self.own_name().is_none() %} class="mono"{% endif %} title="{{ full }}">{% if let Some(label) = label %}<bdi>{{ label }}</bdi>{% else if let Some(name) = self.own_name() %}<bdi>{{ name }}</bdi> <span class="mono muted tail">{{ self.tail() }}</span>{% else %}<span class="long">{{ full }}</span><span class="short">{{ short }}</span>{% endif %}</a><button type="button" class="copy" data-copy="{{ full }}" aria-label="Copy address {{ full }}"></button></span>{% endif %}"#,
     ext = "html"
 )]
 pub(crate) struct AddressLink {
@@ -22,6 +22,8 @@ pub(crate) struct AddressLink {
     short: String,
     /// By the operator, or the common name of an address that nobody controls.
     label: Option<String>,
+    /// Whether this is the address that the page is about.
+    is_here: bool,
     known: KnownAddresses,
 }
 
@@ -31,7 +33,12 @@ impl AddressLink {
     pub(crate) fn new(address: Address, label: Option<&str>, known: KnownAddresses) -> Self {
         let label = label.map(sanitize_name).filter(|label| !label.is_empty());
         let full = address.to_checksum(None);
-        Self { address, short: short(&full), full, label, known }
+        Self { address, short: short(&full), full, label, is_here: false, known }
+    }
+
+    /// On the page of this address.
+    pub(crate) fn here(self) -> Self {
+        Self { is_here: true, ..self }
     }
 
     /// Always by its digits.
