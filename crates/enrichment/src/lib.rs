@@ -1,8 +1,9 @@
 //! Data that the API and the pages show together with indexed data: accounts, allowances and reasons of failures from the
-//! node, metadata of NFTs, the operator's labels of addresses, and the names of exchanges. Both use the same instances, so that they never show different values.
+//! node, balances over time, metadata of NFTs, the operator's labels of addresses, and the names of exchanges. Both use the same instances, so that they never show different values.
 
 mod accounts;
 mod allowances;
+mod balance_history;
 mod dexes;
 mod failures;
 mod labels;
@@ -11,6 +12,7 @@ mod operator_names;
 
 pub use accounts::{AccountError, AccountSource, AccountUnavailable, Accounts, SourcedAccount};
 pub use allowances::{Allowances, AllowancesUnavailable, CheckedAllowances};
+pub use balance_history::{BalanceHistory, BalancePoint, HistoryError, Inexact, coin_history, token_history};
 pub use dexes::{DexEntry, Dexes, DexesError};
 pub use failures::{FailureUnavailable, Failures};
 pub use labels::{LabelError, Labels, LabelsError};

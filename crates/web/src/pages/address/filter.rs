@@ -86,6 +86,11 @@ impl FilterFields {
         Ok(ListFilter { address, direction, counterparty, token, blocks })
     }
 
+    /// The token alone, or what is wrong about it.
+    pub(super) fn token(&self) -> Result<Option<Address>, String> {
+        parse_address(text(&self.token))
+    }
+
     pub(super) fn view(&self, has_token: bool, error: Option<String>) -> FilterView {
         let [direction, counterparty, token, from_block, to_block] = self.texts().map(|(_, text)| text.to_owned());
         FilterView { direction, counterparty, token, from_block, to_block, has_token, is_set: self.is_set(), error }
