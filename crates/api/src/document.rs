@@ -7,10 +7,10 @@ mod tests;
 use axum::body::Bytes;
 pub(crate) use responses::{
     BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallFailed, CompilersUnavailable, ImagePending,
-    InProgress, KeyConflict, NeedsKey, NoArtifact, NoCode, NoImage, NoList, NoSuchAddress, NoSuchBlock, NoSuchDelivery,
-    NoSuchJob, NoSuchKey, NoSuchToken, NoSuchTokenId, NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable,
-    NotModified, NotOwner, NotTraced, NotVerified, TooManyVerifications, TooManyWebhooks, Unavailable, WebhookConflict,
-    WebhookQuota,
+    InProgress, KeyConflict, NeedsKey, NoArtifact, NoCode, NoImage, NoList, NoSuchAddress, NoSuchAddressOrToken,
+    NoSuchBlock, NoSuchDelivery, NoSuchJob, NoSuchKey, NoSuchToken, NoSuchTokenId, NoSuchTransaction, NoSuchWebhook,
+    NodeOrIndexUnavailable, NotModified, NotOwner, NotTraced, NotVerified, TooManyVerifications, TooManyWebhooks,
+    Unavailable, WebhookConflict, WebhookQuota,
 };
 use utoipa::{
     IntoResponses, PartialSchema,

@@ -12,7 +12,7 @@ use axum::{
 use contracts::{VerifyError, calls::CallError};
 use domain::BlockNumber;
 use egress::UrlFault;
-use enrichment::{AccountError, AccountUnavailable, ImageUnavailable, TraceUnavailable};
+use enrichment::{AccountError, AccountUnavailable, HistoryError, ImageUnavailable, TraceUnavailable};
 use node::NodeError;
 pub use problem_code::ProblemCode;
 use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, StoreError, WEBHOOKS_PER_OWNER};
@@ -136,6 +136,8 @@ pub(crate) enum ApiError {
     Store(#[from] StoreError),
     #[error("the index has no tip")]
     NoTip,
+    #[error("blocks were reverted again and again while they were read")]
+    Reorg,
     #[error("the node did not return the account, and no earlier response is stored")]
     NodeUnavailable(#[source] AccountUnavailable),
     #[error("the node did not answer whether it has the transaction")]
@@ -166,6 +168,16 @@ impl From<AccountError> for ApiError {
         match error {
             AccountError::Unavailable(cause) => Self::NodeUnavailable(cause),
             AccountError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<HistoryError> for ApiError {
+    fn from(error: HistoryError) -> Self {
+        match error {
+            HistoryError::NodeUnavailable(cause) => Self::NodeUnavailable(cause),
+            HistoryError::Reorg => Self::Reorg,
+            HistoryError::Store(error) => error.into(),
         }
     }
 }
@@ -219,7 +231,7 @@ impl ApiError {
             Self::Panicked { .. } | Self::Serialization(_) | Self::Compression(_) | Self::Vault(_) => {
                 ProblemCode::InternalError
             }
-            Self::Store(_) | Self::NoTip => ProblemCode::StoreUnavailable,
+            Self::Store(_) | Self::NoTip | Self::Reorg => ProblemCode::StoreUnavailable,
             Self::NodeUnavailable(_)
             | Self::PoolUnavailable(_)
             | Self::TraceUnavailable(_)

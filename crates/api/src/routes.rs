@@ -3,6 +3,7 @@
 mod addresses;
 mod approvals;
 mod artifacts;
+mod balance_history;
 mod blocks;
 mod contracts;
 mod docs;
@@ -43,6 +44,7 @@ pub(crate) fn router() -> OpenApiRouter<App> {
         .merge(nfts::router())
         .merge(approvals::router())
         .merge(addresses::router())
+        .merge(balance_history::router())
         .merge(query::router())
         .merge(verify::router())
         .merge(contracts::router())

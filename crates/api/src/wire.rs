@@ -4,6 +4,7 @@ mod address;
 mod api_key;
 mod approval;
 mod artifacts;
+mod balance_history;
 mod block;
 mod compiler;
 mod contract;
@@ -37,6 +38,7 @@ pub use address::{AddressDetail, Contract, KnownSource};
 pub use api_key::{ApiKey, ApiKeyList, CreatedKey, NewKeyRequest, RevokedKey};
 pub use approval::{Approval, ApprovalList, Scope};
 pub use artifacts::{CompilerJson, StandardJsonInput, StandardJsonSource};
+pub use balance_history::{BalanceHistory, BalancePoint, InexactReason};
 pub use block::{Block, BlockList};
 pub use compiler::{Compiler, CompilerList};
 pub use contract::{

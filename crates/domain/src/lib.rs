@@ -64,8 +64,8 @@ pub use stats::{BlockGasPrice, Stats};
 pub use sync::{SyncPhase, SyncStatus};
 pub use task::{TaskState, TaskStatus};
 pub use token::{
-    AuditResult, AuditSample, Balance, BalanceKey, BalanceSource, Holder, PendingToken, Token, TokenBalance, TokenKind,
-    TokenMetadata,
+    AuditResult, AuditSample, Balance, BalanceKey, BalanceSource, Holder, PendingToken, Token, TokenBalance,
+    TokenBalanceAt, TokenKind, TokenMetadata,
 };
 pub use token_prefix::{TokenPrefix, UnknownTokenPrefix};
 pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};

@@ -1,6 +1,6 @@
 use alloy_primitives::{Address, U256, Uint};
 
-use crate::BlockNumber;
+use crate::{BlockNumber, BlockRef};
 
 /// The token standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,6 +70,15 @@ pub struct Holder {
 pub struct TokenBalance {
     pub token: Token,
     pub balance: Balance,
+}
+
+/// A balance of a token at a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenBalanceAt {
+    pub token: Token,
+    /// As far as it is known: one that is read from the contract may lag behind the block.
+    pub balance: Balance,
+    pub block: BlockRef,
 }
 
 /// Identifies a balance: of a token, and of one holder.

@@ -89,10 +89,22 @@ impl Accounts {
         address: Address,
         may_call_node: impl FnOnce() -> bool,
     ) -> Result<Account, AccountError> {
+        Ok(self.get_with_source_within_budget(tip, address, may_call_node).await?.account)
+    }
+
+    /// Like [`Self::get_within_budget`], and says where the account is from.
+    pub async fn get_with_source_within_budget(
+        &self,
+        tip: BlockRef,
+        address: Address,
+        may_call_node: impl FnOnce() -> bool,
+    ) -> Result<SourcedAccount, AccountError> {
         if self.cache.get(&(address, tip.hash)).is_some() || may_call_node() {
-            return self.get(tip, address).await;
+            return self.get_with_source(tip, address).await;
         }
-        self.store.find_account(address).await?.ok_or(AccountError::Unavailable(AccountUnavailable::BudgetSpent))
+        let stored = self.store.find_account(address).await?;
+        let account = stored.ok_or(AccountError::Unavailable(AccountUnavailable::BudgetSpent))?;
+        Ok(SourcedAccount { account, source: AccountSource::Store })
     }
 
     pub async fn get_with_source(&self, tip: BlockRef, address: Address) -> Result<SourcedAccount, AccountError> {

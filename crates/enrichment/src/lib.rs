@@ -1,8 +1,9 @@
 //! Data that the API and the pages show together with indexed data: accounts, allowances, traces and reasons of failures from
-//! the node, metadata of NFTs, the operator's labels of addresses, and the names of exchanges.
+//! the node, balances over time, metadata of NFTs, the operator's labels of addresses, and the names of exchanges.
 
 mod accounts;
 mod allowances;
+mod balance_history;
 mod dexes;
 mod failures;
 mod labels;
@@ -12,6 +13,7 @@ mod transaction_traces;
 
 pub use accounts::{AccountError, AccountSource, AccountUnavailable, Accounts, SourcedAccount};
 pub use allowances::{Allowances, AllowancesUnavailable, CheckedAllowances};
+pub use balance_history::{BalanceHistory, BalancePoint, HistoryError, Inexact, coin_history, token_history};
 pub use dexes::{DexEntry, Dexes, DexesError};
 pub use failures::{FailureUnavailable, Failures};
 pub use labels::{LabelError, Labels, LabelsError};

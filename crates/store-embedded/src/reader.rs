@@ -2,10 +2,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId,
-    BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage, Nft,
-    NftMetadata, Page, PageRequest, PeriodFigures, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction,
-    TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
+    Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block, BlockGasPrice,
+    BlockId, BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage,
+    Nft, NftMetadata, Page, PageRequest, PeriodFigures, Pool, Stats, Token, TokenBalance, TokenBalanceAt, Trade,
+    TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, StateVersion, StoreError};
@@ -225,6 +225,10 @@ impl ChainReader for EmbeddedReader {
 
     async fn list_address_tokens(&self, address: Address, page: PageRequest) -> Result<Page<TokenBalance>, StoreError> {
         self.read(move |index| index.list_address_tokens(address, page)).await
+    }
+
+    async fn find_token_balance(&self, key: BalanceKey) -> Result<Option<TokenBalanceAt>, StoreError> {
+        self.read(move |index| index.find_token_balance(key)).await
     }
 
     async fn list_nfts(&self, token: Address, page: PageRequest) -> Result<Option<Page<Nft>>, StoreError> {

@@ -24,7 +24,7 @@ pub(crate) use self::{
     logs::list_logs,
     nfts::{find_nft, list_held_nfts, list_nft_holders, list_nft_transfers, list_nfts},
     periods::list_periods,
-    tokens::{find_token, list_address_tokens, list_holders, list_tokens, search_tokens},
+    tokens::{find_token, find_token_balance, list_address_tokens, list_holders, list_tokens, search_tokens},
     trades::{combines_trade_lists, find_pool, list_trades},
     transactions::{combines_transaction_lists, find_transaction, find_transaction_events, list_transactions},
     transfers::{combines_transfer_lists, list_transfers},

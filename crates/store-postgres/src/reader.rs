@@ -3,10 +3,11 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use deadpool_postgres::GenericClient;
 use domain::{
-    Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, Block, BlockGasPrice, BlockId,
-    BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, FailureSource, HeldNft, Holder, InternalFilter,
-    InternalPage, LogFilter, LogPage, Nft, Page, PageRequest, PeriodFigures, Pool, Stats, Token, TokenBalance, Trade,
-    TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
+    Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block, BlockGasPrice,
+    BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, FailureSource, HeldNft, Holder, InternalFilter,
+    InternalPage, LogFilter, LogPage, Nft, Page, PageRequest, PeriodFigures, Pool, Stats, Token, TokenBalance,
+    TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter,
+    Transfer, TransferFilter, U256,
 };
 use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
@@ -250,6 +251,10 @@ impl ChainReader for PostgresReader {
 
     async fn list_address_tokens(&self, address: Address, page: PageRequest) -> Result<Page<TokenBalance>, StoreError> {
         read!(self, |client| read::list_address_tokens(&client, address, page))
+    }
+
+    async fn find_token_balance(&self, key: BalanceKey) -> Result<Option<TokenBalanceAt>, StoreError> {
+        read!(self, |client| read::find_token_balance(&client, key))
     }
 
     async fn list_nfts(&self, token: Address, page: PageRequest) -> Result<Option<Page<Nft>>, StoreError> {

@@ -1,10 +1,10 @@
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, Block, BlockChanges,
+    Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block, BlockChanges,
     BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder, InternalFilter,
     InternalPage, LogFilter, LogPage, Nft, NftMetadata, Page, PageRequest, PeriodFigures, Pool, Stats, Token,
-    TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer,
-    TransferFilter, U256,
+    TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
+    TransactionFilter, Transfer, TransferFilter, U256,
 };
 
 use crate::{ContractDataWriter, InternalWriter, StoreError};
@@ -147,6 +147,10 @@ pub trait ChainReader: Send + Sync {
 
     /// Tokens that an address holds, in the order in which they were first seen. May lag behind the tip.
     async fn list_address_tokens(&self, address: Address, page: PageRequest) -> Result<Page<TokenBalance>, StoreError>;
+
+    /// The balance of an address in a token at the tip, zero if it holds none; None if the token is unknown. Nothing is
+    /// counted for the zero address.
+    async fn find_token_balance(&self, key: BalanceKey) -> Result<Option<TokenBalanceAt>, StoreError>;
 
     /// Every id that a token ever transferred, the newest first; None if the token is unknown.
     async fn list_nfts(&self, token: Address, page: PageRequest) -> Result<Option<Page<Nft>>, StoreError>;

@@ -2,6 +2,7 @@
 
 mod address;
 mod approvals;
+mod balance_tab;
 mod block;
 mod blocks;
 mod call_tree;
@@ -11,6 +12,7 @@ mod contract_tab;
 mod contracts;
 mod developers;
 mod gas;
+mod holder_shares;
 mod home;
 mod job;
 mod nft;

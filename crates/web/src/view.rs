@@ -11,6 +11,7 @@ mod rows;
 mod source;
 mod text;
 mod time;
+mod token_csv;
 
 pub(crate) use amount::{Amount, grouped, in_units};
 pub(crate) use chart::{Axes, Chart};
@@ -23,3 +24,4 @@ pub(crate) use rows::{BlockRow, Direction, InternalRow, ReachView, TradeRow, Tra
 pub(crate) use source::lines as source_lines;
 pub(crate) use text::{sanitize_name, sanitize_text, url_encode};
 pub(crate) use time::Moment;
+pub(crate) use token_csv::{HolderLine, TokenLine};

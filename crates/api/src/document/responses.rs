@@ -71,6 +71,10 @@ problem_responses! {
         ApiError::DeadlineExceeded,
     ];
     NoSuchAddress: "No indexed block contains the address, and the node knows nothing about it", [ApiError::AddressNotFound];
+    NoSuchAddressOrToken: "Nothing is known about the address, or no transfer of such a token is indexed", [
+        ApiError::AddressNotFound,
+        ApiError::TokenNotFound,
+    ];
     BadBody: "The body is invalid; `field` names the invalid field", [
         ApiError::MissingField { field: "signature" },
         ApiError::Body(BodyError::Unknown { field: "lable".to_owned(), allowed: "ownerAddress, label, signature, timestamp".to_owned() }),

@@ -34,6 +34,7 @@ fn the_document_has_all_routes() {
     let served = [
         "/api/v1/addresses/{address}",
         "/api/v1/addresses/{address}/approvals",
+        "/api/v1/addresses/{address}/balance-history",
         "/api/v1/addresses/{address}/nfts",
         "/api/v1/addresses/{address}/tokens",
         "/api/v1/blocks",

@@ -23,6 +23,7 @@ async fn paths(explorer: &TestExplorer) -> Vec<String> {
     paths.extend([format!("/api/v1/tokens/{token}"), format!("/api/v1/addresses/{holder}"), holders]);
     paths.extend([format!("{ids}/{id}/holders"), format!("{ids}/{id}/transfers"), ids]);
     paths.extend(["tokens", "nfts", "approvals"].map(|list| format!("/api/v1/addresses/{holder}/{list}")));
+    paths.push(format!("/api/v1/addresses/{holder}/balance-history?token={token}"));
     paths
 }
 

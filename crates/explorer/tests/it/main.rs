@@ -9,6 +9,7 @@ mod architecture;
 mod backup;
 mod bad_bodies;
 mod bad_input;
+mod balance_history;
 mod bootstrap;
 mod check;
 mod concurrency;

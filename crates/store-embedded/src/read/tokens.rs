@@ -1,4 +1,6 @@
-use domain::{Address, Holder, Order, Page, PageRequest, Token, TokenBalance, TokenMetadata};
+use domain::{
+    Address, Balance, BalanceKey, Holder, Order, Page, PageRequest, Token, TokenBalance, TokenBalanceAt, TokenMetadata,
+};
 use store::StoreError;
 
 use super::ReadSnapshot;
@@ -7,7 +9,7 @@ use crate::{
     lists::{List, Role},
     ranked::{RankedSet, SortKey, member_count, members_from},
     rows::{balance_from_row, metadata_from_row},
-    token_status::find_token_status,
+    token_status::{find_balance, find_token_status},
 };
 
 impl ReadSnapshot {
@@ -73,6 +75,15 @@ impl ReadSnapshot {
             })
         });
         Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })
+    }
+
+    pub(crate) fn find_token_balance(&self, key: BalanceKey) -> Result<Option<TokenBalanceAt>, StoreError> {
+        let (Some(tip), Some(token)) = (self.tip(), self.find_token(key.token)?) else { return Ok(None) };
+        let balance = match (self.address_id(&key.token)?, self.address_id(&key.holder)?) {
+            (Some(token), Some(holder)) => find_balance(&mut &self.view, Pair { token, holder })?,
+            _ => Balance::ZERO,
+        };
+        Ok(Some(TokenBalanceAt { token, balance, block: tip.block }))
     }
 
     /// The sort keys on a page. The default order of a ranked set is its stored order; the other one starts at its end.

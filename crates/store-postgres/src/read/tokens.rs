@@ -1,7 +1,9 @@
 use std::cmp::Reverse;
 
 use deadpool_postgres::GenericClient;
-use domain::{Address, Holder, Order, Page, PageRequest, Token, TokenBalance};
+use domain::{
+    Address, Balance, BalanceKey, BalanceSource, Holder, Order, Page, PageRequest, Token, TokenBalance, TokenBalanceAt,
+};
 use store::StoreError;
 use tokio_postgres::Row;
 
@@ -67,6 +69,29 @@ pub(crate) async fn list_address_tokens(
     );
     let rows = page_of_address(client, &sql, HELD_TOKENS, address, page).await?;
     page_of(&rows, |row| Ok(TokenBalance { token: token_from_row(row, 3)?, balance: row.value::<Numeric>(2)?.0 }))
+}
+
+pub(crate) async fn find_token_balance(
+    client: &impl GenericClient,
+    key: BalanceKey,
+) -> Result<Option<TokenBalanceAt>, StoreError> {
+    let sql = format!(
+        "select c.tip_number, c.tip_hash, b.amount, b.call_amount, {TOKEN}
+        from chain c join address a on a.address = $1 join token t on t.id = a.id
+        left join address h on h.address = $2 left join balance b on b.token = t.id and b.holder = h.id
+        where c.tip_number is not null"
+    );
+    let Some(row) = find(client, &sql, &[&key.token.as_slice(), &key.holder.as_slice()]).await? else {
+        return Ok(None);
+    };
+    let token = token_from_row(&row, 4)?;
+    let column = match token.balance_source {
+        BalanceSource::Events => 2,
+        BalanceSource::Calls => 3,
+    };
+    let balance = row.value::<Option<Numeric>>(column)?.map_or(Balance::ZERO, |balance| balance.0);
+    let block = row.option_block(0)?.ok_or(StoreError::Corrupt("a chain without a tip"))?;
+    Ok(Some(TokenBalanceAt { token, balance, block }))
 }
 
 /// The rows of a page of the set of an address.

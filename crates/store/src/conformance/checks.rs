@@ -1,7 +1,7 @@
 use domain::{
-    Account, Address, AddressFacts, B256, BlockId, BlockRange, BlockRef, Bytes, Code, Exchange, FailureSource, Holder,
-    InternalFilter, LogFilter, Order, Page, PageRequest, PeriodFigures, PoolStyle, Stats, Token, TokenName,
-    TradeFilter, TransactionFailure, TransactionFilter, TransferFilter, U256,
+    Account, Address, AddressFacts, B256, BalanceKey, BlockId, BlockRange, BlockRef, Bytes, Code, Exchange,
+    FailureSource, Holder, InternalFilter, LogFilter, Order, Page, PageRequest, PeriodFigures, PoolStyle, Stats, Token,
+    TokenName, TradeFilter, TransactionFailure, TransactionFilter, TransferFilter, U256,
 };
 use rand::{Rng, rngs::StdRng};
 
@@ -113,6 +113,14 @@ pub(super) async fn holders(subject: &Subject, model: &Model, chain: &RandomChai
         walked.sort_by_key(|holder| (std::cmp::Reverse(holder.balance), holder.address));
         let known = model.tokens().into_iter().find(|known| known.address == token);
         assert_eq!(walked, expected.unwrap_or_default(), "holders of {known:?}");
+    }
+    for token in chain.tokens().chain([Address::repeat_byte(0xee)]) {
+        let nobody = [Address::ZERO, Address::repeat_byte(0xee)];
+        for holder in chain.addresses().iter().take(12).chain(&nobody) {
+            let key = BalanceKey { token, holder: *holder };
+            let found = subject.reader.find_token_balance(key).await.expect("balance");
+            assert_eq!(found, model.find_token_balance(key), "balance of {holder} in {token}");
+        }
     }
     for address in chain.addresses().iter().take(12) {
         let page = PageRequest::newest(u32::MAX);

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use super::{
     App,
     approvals::{Allowed, ApprovalsView},
+    balance_tab::BalanceView,
     contract_tab::ContractView,
 };
 use crate::{
@@ -60,7 +61,7 @@ struct AddressPage {
     tab: Tab,
     /// None for tabs without filters.
     filter: Option<FilterView>,
-    /// None for the contract tab.
+    /// None for tabs without a list.
     pager: Option<Pager>,
 }
 
@@ -86,6 +87,7 @@ enum Tab {
     Internal(Vec<InternalRow>, Option<ReachView>),
     /// With the first block from which they are complete.
     Logs(Vec<ListedLog>, Option<BlockLink>),
+    Balance(Box<BalanceView>),
     Contract(Box<ContractView>),
 }
 
@@ -100,9 +102,15 @@ impl Tab {
             Self::Trades(_) => "trades",
             Self::Internal(..) => "internal",
             Self::Logs(..) => "logs",
+            Self::Balance(_) => "balance",
             Self::Contract(_) => "contract",
         };
         own_name == name
+    }
+
+    /// Whether it is a list, which new blocks change.
+    fn is_list(&self) -> bool {
+        !matches!(self, Self::Balance(_) | Self::Contract(_))
     }
 }
 
@@ -164,7 +172,7 @@ pub(super) async fn show(
         Some(label) => format!("{kind} {label} {}", short(&full)),
         None => format!("{kind} {}", short(&full)),
     };
-    let is_live = params.paging.is_first() && !tab.is("contract");
+    let is_live = params.paging.is_first() && tab.is_list();
     app.page(
         names,
         &AddressPage {
@@ -193,7 +201,7 @@ pub(super) async fn show(
 }
 
 /// Node calls to fetch an account: balance, nonce and code.
-const ACCOUNT_CALLS: u32 = 3;
+pub(super) const ACCOUNT_CALLS: u32 = 3;
 
 impl WebState {
     async fn account(&self, address: Address) -> Option<Account> {
@@ -270,7 +278,7 @@ impl WebState {
                     kind: names.token_kind(held.token.kind),
                     balance: Amount::of(held.balance, held.token.metadata.decimals, ""),
                 });
-                (Tab::Holdings(rows.collect()), pager(total))
+                (Tab::Holdings(rows.collect()), pager(total).map(Pager::with_csv))
             }
             "nfts" => {
                 let Page { items, total } = self.chain.list_held_nfts(address, request).await?;
@@ -290,8 +298,10 @@ impl WebState {
             "trades" => {
                 let filter = TradeFilter::of(address, self.chain.find_pool(address).await?.is_some());
                 let Page { items, total } = self.chain.list_trades(&filter, request).await?;
-                (Tab::Trades(items.iter().map(|trade| TradeRow::new(trade, names)).collect()), pager(total))
+                let rows = items.iter().map(|trade| TradeRow::new(trade, names)).collect();
+                (Tab::Trades(rows), pager(total).map(Pager::with_csv))
             }
+            "balance" => (Tab::Balance(Box::new(self.balance(address, params.filter.token(), names).await?)), None),
             "contract" => (Tab::Contract(Box::new(Box::pin(self.contract(address, server, names)).await?)), None),
             _ => {
                 let Page { items, total } = match filter {
@@ -344,6 +354,11 @@ impl WebState {
             "" | "transactions" => {
                 let found = self.filtered_transactions(&filter, request).await?;
                 csv(&file("transactions"), &found.items)
+            }
+            "tokens" => csv(&file("tokens"), &self.chain.list_address_tokens(address, request).await?.items),
+            "trades" => {
+                let filter = TradeFilter::of(address, self.chain.find_pool(address).await?.is_some());
+                csv(&file("trades"), &self.chain.list_trades(&filter, request).await?.items)
             }
             _ => return self.not_found("No such file", "This list has no file for spreadsheets.").await,
         })

@@ -7,7 +7,10 @@ use alloy_primitives::hex;
 use contracts::{Interface, calls::Facet, decode::Decoder};
 use domain::{Address, Artifacts, B256, VerifiedContract};
 
-use super::contracts::{compiler_name, match_name};
+use super::{
+    contracts::{compiler_name, match_name},
+    search::verified::SameCode,
+};
 use crate::{
     error::PageError,
     page_names::PageNames,
@@ -19,6 +22,8 @@ use crate::{
 const SHOWN_CODE: usize = 4 * 1024;
 /// Maximum selectors of an unverified facet on a page.
 const SHOWN_SELECTORS: usize = 50;
+/// Maximum contracts with the same code on a page.
+const SHOWN_SIMILAR: usize = 10;
 /// Maximum characters of a folder or a file name.
 const MAX_PATH: usize = 120;
 
@@ -28,6 +33,10 @@ pub(super) struct ContractView {
     pub(super) code: String,
     pub(super) is_cut: bool,
     pub(super) verified: Option<VerifiedView>,
+    /// Other verified contracts with the same code.
+    pub(super) similar: Vec<AddressLink>,
+    /// Those that are not shown.
+    pub(super) more_similar: usize,
     pub(super) proxy: Option<ProxyView>,
     pub(super) facets: Vec<FacetView>,
     /// Facets that are not shown.
@@ -140,12 +149,18 @@ impl WebState {
             Some(_) => reading_commands(server, shown_chain_id, address),
             None => verifying_commands(server, shown_chain_id, address),
         };
+        let similar = match code_hash {
+            Some(hash) => self.verified_with_code(hash, address, SHOWN_SIMILAR).await?,
+            None => SameCode { addresses: Vec::new(), total: 0 },
+        };
         let shown = code.get(..SHOWN_CODE).unwrap_or(&code);
         Ok(ContractView {
             code_hash: code_hash.map(|hash| format!("{hash:#x}")),
             code_bytes: code.len(),
             code: hex::encode_prefixed(shown),
             is_cut: shown.len() < code.len(),
+            more_similar: similar.total - similar.addresses.len(),
+            similar: similar.addresses.into_iter().map(|similar| names.address(similar)).collect(),
             functions: forms(&functions, Use::Read),
             writes: forms(&functions, Use::Write),
             chain_id: chain_id.clone().unwrap_or_default(),

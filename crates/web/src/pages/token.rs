@@ -3,15 +3,22 @@ use axum::{
     extract::{Path, Query, State},
     response::Response,
 };
-use domain::{Address, Balance, BalanceSource, Holder, Token, TokenKind, TransferFilter};
+use domain::{Address, BalanceSource, Holder, Page, PageRequest, Token, TokenKind, TransferFilter};
 use serde::Deserialize;
 
-use super::App;
+use super::{
+    App,
+    holder_shares::{CHARTED, Supply},
+};
 use crate::{
     error::PageError,
     frame::{Frame, Section},
     page_names::PageNames,
-    view::{AddressLink, Amount, BlockLink, NftLink, Pager, Paging, TransferRow, grouped, sanitize_name, short},
+    state::WebState,
+    view::{
+        AddressLink, Amount, BlockLink, Chart, HolderLine, NftLink, Pager, Paging, TransferRow, csv, grouped,
+        sanitize_name, short,
+    },
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -44,7 +51,8 @@ struct TokenPage {
 
 enum Tab {
     Transfers(Vec<TransferRow>),
-    Holders(Vec<HolderRow>),
+    /// With a chart of their shares, if the supply is known.
+    Holders(Vec<HolderRow>, Option<Chart>),
     Inventory(Vec<NftRow>),
 }
 
@@ -52,7 +60,7 @@ impl Tab {
     fn is(&self, name: &str) -> bool {
         let own_name = match self {
             Self::Transfers(_) => "transfers",
-            Self::Holders(_) => "holders",
+            Self::Holders(..) => "holders",
             Self::Inventory(_) => "inventory",
         };
         own_name == name
@@ -88,6 +96,9 @@ pub(super) async fn show(
     let Some(token) = app.chain.find_token(address).await? else {
         return app.not_found("No such token", "No transfer of a token at this address has been indexed.").await;
     };
+    if params.paging.is_csv() {
+        return app.export_token(&token, &params).await;
+    }
     let path = format!("/token/{}", token.address.to_checksum(None));
     let request = params.paging.request();
     let (tab, pager) = if params.tab.as_deref() == Some("inventory") {
@@ -101,15 +112,16 @@ pub(super) async fn show(
         });
         (Tab::Inventory(rows.collect()), params.paging.pager(format!("{path}?tab=inventory"), listed.total))
     } else if params.tab.as_deref() == Some("holders") {
-        let listed = app.chain.list_holders(token.address, request).await?.unwrap_or(domain::Page::empty(0));
-        let rows =
-            listed.items.iter().zip(request.offset + 1..).map(|(holder, rank)| holder_row(&token, holder, rank, names));
-        (Tab::Holders(rows.collect()), params.paging.pager(format!("{path}?tab=holders"), listed.total))
+        let Holders { listed, largest, supply } = app.token_holders(&token, request).await?;
+        let ranked = listed.items.iter().zip(request.offset.saturating_add(1)..);
+        let rows = ranked.map(|(holder, rank)| holder_row(&token, supply, holder, rank, names));
+        let chart = supply.and_then(|supply| supply.chart(&largest, names));
+        let pager = params.paging.pager(format!("{path}?tab=holders"), listed.total).with_csv();
+        (Tab::Holders(rows.collect(), chart), pager)
     } else {
-        let filter = TransferFilter { token: Some(token.address), ..TransferFilter::default() };
-        let listed = app.chain.list_transfers(&filter, request).await?;
+        let listed = app.chain.list_transfers(&transfers_of(&token), request).await?;
         let rows = listed.items.iter().map(|transfer| TransferRow::new(transfer, names));
-        (Tab::Transfers(rows.collect()), params.paging.pager(path, listed.total))
+        (Tab::Transfers(rows.collect()), params.paging.pager(path, listed.total).with_csv())
     };
     let metadata = &token.metadata;
     let (name, symbol) = (sanitize_name(&metadata.name), sanitize_name(&metadata.symbol));
@@ -140,39 +152,59 @@ pub(super) async fn show(
     .await
 }
 
-fn holder_row(token: &Token, holder: &Holder, rank: u64, names: &PageNames) -> HolderRow {
+/// A page of the holders of a token.
+struct Holders {
+    listed: Page<Holder>,
+    largest: Vec<Holder>,
+    supply: Option<Supply>,
+}
+
+impl WebState {
+    async fn token_holders(&self, token: &Token, request: PageRequest) -> Result<Holders, PageError> {
+        let list = async |request| self.chain.list_holders(token.address, request).await;
+        let listed = list(request).await?.unwrap_or(Page::empty(0));
+        let largest = list(PageRequest::newest(CHARTED)).await?.unwrap_or(Page::empty(0)).items;
+        let supply = Supply::of(token, [&largest, &listed.items]);
+        Ok(Holders { listed, largest, supply })
+    }
+
+    /// The page of a list as a file for spreadsheets.
+    async fn export_token(&self, token: &Token, params: &Params) -> Result<Response, PageError> {
+        let request = params.paging.request();
+        Ok(match params.tab.as_deref() {
+            Some("holders") => {
+                let Holders { listed, supply, .. } = self.token_holders(token, request).await?;
+                let line = |(holder, rank): (&Holder, u64)| HolderLine {
+                    rank,
+                    address: holder.address,
+                    balance: holder.balance,
+                    decimals: token.metadata.decimals,
+                    share: supply.and_then(|supply| supply.share(holder.balance)),
+                };
+                let lines: Vec<_> = listed.items.iter().zip(request.offset.saturating_add(1)..).map(line).collect();
+                csv(&format!("holders-{:#x}", token.address), &lines)
+            }
+            Some("inventory") => {
+                return self.not_found("No such file", "This list has no file for spreadsheets.").await;
+            }
+            _ => {
+                let listed = self.chain.list_transfers(&transfers_of(token), request).await?;
+                csv(&format!("transfers-{:#x}", token.address), &listed.items)
+            }
+        })
+    }
+}
+
+fn transfers_of(token: &Token) -> TransferFilter {
+    TransferFilter { token: Some(token.address), ..TransferFilter::default() }
+}
+
+fn holder_row(token: &Token, supply: Option<Supply>, holder: &Holder, rank: u64, names: &PageNames) -> HolderRow {
     HolderRow {
         key: holder.address,
         rank,
         address: names.address(holder.address),
         balance: Amount::of(holder.balance, token.metadata.decimals, ""),
-        share: share(holder.balance, Balance::from(token.metadata.total_supply)),
-    }
-}
-
-/// The percentage of the supply. None if the supply is unknown or less than the balance.
-fn share(balance: Balance, supply: Balance) -> Option<String> {
-    if supply.is_zero() || balance > supply {
-        return None;
-    }
-    let hundredths = u64::try_from(balance.checked_mul(Balance::from(10_000))?.checked_div(supply)?).ok()?;
-    Some(format!("{}.{:02} %", hundredths / 100, hundredths % 100))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_share_is_a_percentage() {
-        assert_eq!(share(Balance::from(1), Balance::from(3)).as_deref(), Some("33.33 %"));
-        assert_eq!(share(Balance::from(3), Balance::from(3)).as_deref(), Some("100.00 %"));
-        assert_eq!(share(Balance::from(1), Balance::from(1_000_000)).as_deref(), Some("0.00 %"));
-    }
-
-    #[test]
-    fn there_is_no_share_without_a_plausible_supply() {
-        assert_eq!(share(Balance::from(1), Balance::ZERO), None);
-        assert_eq!(share(Balance::from(2), Balance::from(1)), None);
+        share: supply.and_then(|supply| supply.share(holder.balance)),
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     error::PageError,
     frame::{Frame, Section},
     page_names::PageNames,
-    view::{AddressLink, Amount, Pager, Paging, TokenLink, grouped, sanitize_name},
+    view::{AddressLink, Amount, Pager, Paging, TokenLine, TokenLink, csv, grouped, sanitize_name},
 };
 
 #[derive(Template)]
@@ -53,12 +53,16 @@ impl TokenRow {
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
     let names = &app.page_names();
     let listed = app.chain.list_tokens(paging.request()).await?;
+    if paging.is_csv() {
+        let line = |token| TokenLine { token, kind: names.token_kind(token.kind) };
+        return Ok(csv("tokens", &listed.items.iter().map(line).collect::<Vec<_>>()));
+    }
     app.page(
         names,
         &Tokens {
             frame: app.frame("Tokens", Section::Tokens).await.live_if(paging.is_first()),
             tokens: listed.items.iter().map(|token| TokenRow::new(token, names)).collect(),
-            pager: paging.pager("/tokens", listed.total),
+            pager: paging.pager("/tokens", listed.total).with_csv(),
         },
     )
     .await

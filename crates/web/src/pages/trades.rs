@@ -10,7 +10,7 @@ use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    view::{Pager, Paging, TradeRow, sanitize_name, url_encode},
+    view::{Pager, Paging, TradeRow, csv, sanitize_name, url_encode},
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -36,6 +36,9 @@ pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -
     let exchanges = dex.map(|dex| app.names.operator.dexes().exchanges(dex));
     let filter = TradeFilter { exchanges, ..TradeFilter::default() };
     let listed = app.chain.list_trades(&filter, params.paging.request()).await?;
+    if params.paging.is_csv() {
+        return Ok(csv("trades", &listed.items));
+    }
     let path = dex.map_or_else(|| "/trades".to_owned(), |dex| format!("/trades?dex={}", url_encode(dex)));
     app.page(
         names,
@@ -43,7 +46,7 @@ pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -
             frame: app.frame("Trades", Section::Trades).await.live_if(params.paging.is_first()),
             dex: dex.map(sanitize_name),
             trades: listed.items.iter().map(|trade| TradeRow::new(trade, names)).collect(),
-            pager: params.paging.pager(path, listed.total),
+            pager: params.paging.pager(path, listed.total).with_csv(),
         },
     )
     .await

@@ -56,6 +56,13 @@ impl Chart {
         Self { title, range: range.into(), bars: bars.collect(), axes: None }
     }
 
+    /// With bars beside each other, as the steps of one line.
+    pub(crate) fn without_gaps(mut self) -> Self {
+        let step = WIDTH / self.bars.len().max(1) as f64;
+        self.bars.iter_mut().for_each(|bar| bar.width = format!("{step:.1}"));
+        self
+    }
+
     /// With axes, and bars that the keyboard reaches.
     pub(crate) fn with_axes(self, axes: Axes) -> Self {
         Self { axes: Some(axes), ..self }

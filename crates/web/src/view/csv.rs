@@ -36,7 +36,7 @@ fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\r', '\n']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
 }
 
-fn time(seconds: u64) -> String {
+pub(super) fn time(seconds: u64) -> String {
     format!("{:.0}", UtcTime::from_unix_seconds(seconds))
 }
 

@@ -65,6 +65,18 @@ async fn a_twin_shows_its_own_constructor_arguments() {
     wait_for_list(&fixture, &[&second, &first]).await;
     let twin = contract(&fixture, &second).await;
     assert_eq!((&twin["twinOf"], &twin["constructorArguments"]), (&Value::Null, &json!(format!("0x{}", word(9)))));
+
+    // Each page links to the other verified contracts with the same code.
+    for (shown, others) in [(&third, vec![&first, &second]), (&first, vec![&second])] {
+        eventually("contracts with the same code", async || {
+            let page = fixture.explorer.get(&format!("/address/{shown}?tab=contract")).await.text.to_lowercase();
+            let (_, similar) = page.split_once("verified contracts with the same code: ")?;
+            let similar = similar.split("</p>").next()?;
+            let is_linked = |address: &&String| similar.contains(&format!("href=\"/address/{address}\""));
+            (others.iter().all(is_linked) && similar.matches("<a ").count() == others.len()).then_some(())
+        })
+        .await;
+    }
 }
 
 #[tokio::test]

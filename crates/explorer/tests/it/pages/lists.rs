@@ -1,8 +1,9 @@
 //! Tools of lists: filters, page sizes and files for spreadsheets.
 
+use alloy_primitives::U512;
 use serde_json::{Value, json};
 
-use crate::support::{DevNode, TestExplorer};
+use crate::support::{DevNode, TestExplorer, eventually};
 
 async fn query(explorer: &TestExplorer, entity: &str, filter: Value) -> Value {
     explorer.client().query(json!({ "entity": entity, "filter": filter, "limit": 100 })).await
@@ -131,4 +132,78 @@ async fn a_page_has_as_many_rows_as_were_chosen() {
     );
     assert!(explorer.get("/blocks?format=csv").await.text.starts_with("number,hash,time,"));
     assert!(explorer.get("/transfers?format=csv").await.text.starts_with("transaction,log,block,"));
+}
+
+/// The shares of the holders of a token, as its page has to show them: none if there are no plausible ones.
+async fn expected_shares(explorer: &TestExplorer, token: &str) -> Vec<String> {
+    let number = |value: &Value| value.as_str().unwrap().parse::<U512>().unwrap();
+    let supply = number(&explorer.json(&format!("/api/v1/tokens/{token}")).await["totalSupply"]);
+    let listed = explorer.json(&format!("/api/v1/tokens/{token}/holders?limit=100")).await;
+    let holders = listed["holders"].as_array().unwrap().iter();
+    let balances: Vec<U512> = holders.map(|holder| number(&holder["balance"])).collect();
+    let is_known = !supply.is_zero() && balances.iter().sum::<U512>() <= supply;
+    let share = |balance: &U512| match u64::try_from(balance * U512::from(10_000) / supply).unwrap() {
+        0 => "<0.01 %".to_owned(),
+        parts => format!("{}.{:02} %", parts / 100, parts % 100),
+    };
+    balances.iter().map(|balance| if is_known { share(balance) } else { String::new() }).collect()
+}
+
+#[tokio::test]
+async fn holders_have_their_share_of_the_supply_and_lists_of_tokens_have_files() {
+    let (node, _) = DevNode::with_traffic(300).await;
+    let explorer = crate::support::Launch::run(&node.url())
+        .argument("--anonymous-requests-per-minute", 0)
+        .argument("--pages-per-minute", 0)
+        .start()
+        .await;
+    node.wait_for(&explorer).await;
+    let tokens = explorer.json("/api/v1/tokens?limit=100").await["tokens"].as_array().unwrap().clone();
+    let mut with_shares = 0;
+    let held = tokens.iter().filter(|token| token["holderCount"] != 0);
+    for token in held.map(|token| token["address"].as_str().unwrap()) {
+        // Holders and the supply lag behind the tip.
+        let shares = eventually("the shares of all holders", async || {
+            let expected = expected_shares(&explorer, token).await;
+            let file = explorer.get(&format!("/token/{token}?tab=holders&limit=100&format=csv")).await.text;
+            let shares: Vec<String> =
+                file.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().to_owned()).collect();
+            (shares == expected && !shares.is_empty()).then_some(shares)
+        })
+        .await;
+        let page = explorer.get(&format!("/token/{token}?tab=holders&limit=100")).await.text;
+        assert_eq!(page.contains("Largest holders"), !shares[0].is_empty(), "{token} {page}");
+        if !shares[0].is_empty() {
+            assert!(page.contains(&format!(": {}\"", shares[0].replace('<', "&#60;"))), "{shares:?} {page}");
+            with_shares += 1;
+        }
+    }
+    assert!(with_shares >= 3 && with_shares < tokens.len(), "{with_shares} of {}", tokens.len());
+
+    let holder = explorer.json("/api/v1/transactions").await["transactions"][0]["fromAddress"].clone();
+    let (holder, token) = (holder.as_str().unwrap(), tokens[0]["address"].as_str().unwrap());
+    for (page, columns, path, name) in [
+        ("/tokens?".to_owned(), "token,symbol,name,type,decimals,supply,", "/api/v1/tokens".to_owned(), "tokens"),
+        (
+            format!("/address/{holder}?tab=tokens&"),
+            "token,symbol,name,balance,decimals",
+            format!("/api/v1/addresses/{holder}/tokens"),
+            "tokens",
+        ),
+    ] {
+        let file = explorer.get(&format!("{page}format=csv")).await.text;
+        assert!(file.starts_with(columns), "{file}");
+        assert_eq!(file.lines().count() - 1, explorer.json(&path).await[name].as_array().unwrap().len(), "{page}");
+        assert!(explorer.get(page.trim_end_matches(['?', '&'])).await.text.contains("format=csv"), "{page}");
+    }
+    let trades = query(&explorer, "dex_trades", json!({})).await;
+    let file = explorer.get("/trades?limit=100&format=csv").await.text;
+    let hashes: Vec<&str> = file.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
+    let expected = trades["data"].as_array().unwrap().iter().map(|trade| trade["txHash"].as_str().unwrap());
+    assert_eq!(hashes, expected.collect::<Vec<_>>());
+    let maker = trades["data"][0]["maker"].as_str().unwrap();
+    let file = explorer.get(&format!("/address/{maker}?tab=trades&format=csv")).await.text;
+    assert!(file.starts_with("transaction,log,block,time,maker,pool,") && file.contains(hashes[0]), "{file}");
+    let file = explorer.get(&format!("/token/{token}?format=csv")).await.text;
+    assert!(file.starts_with("transaction,log,block,") && file.lines().count() > 1, "{file}");
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
-    Address, AuditResult, Balance, BalanceSource, BlockChanges, Exchange, Holder, Order, Page, PageRequest, Pool,
-    Token, TokenBalance, TokenKind, TokenMetadata, Trade, TradeDirection, TradeFilter, TradedToken, Transfer,
-    TransferFilter,
+    Address, AuditResult, Balance, BalanceKey, BalanceSource, BlockChanges, Exchange, Holder, Order, Page, PageRequest,
+    Pool, Token, TokenBalance, TokenBalanceAt, TokenKind, TokenMetadata, Trade, TradeDirection, TradeFilter,
+    TradedToken, Transfer, TransferFilter,
 };
 
 use super::{Model, paginate, transaction};
@@ -125,6 +125,13 @@ impl Model {
             }
         }
         held
+    }
+
+    #[must_use]
+    pub fn find_token_balance(&self, key: BalanceKey) -> Option<TokenBalanceAt> {
+        let ledger = self.ledgers().into_iter().find(|ledger| ledger.token.address == key.token)?;
+        let balance = ledger.balances.get(&key.holder).copied().unwrap_or_default();
+        Some(TokenBalanceAt { token: ledger.token, balance, block: self.tip()? })
     }
 
     fn new_token(&self, event: &domain::TransferEvent) -> Token {

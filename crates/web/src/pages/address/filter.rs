@@ -120,6 +120,11 @@ impl FilterFields {
         Ok(ParsedFilter { filter, from: parse_bound(from)?, to: parse_bound(to)? })
     }
 
+    /// The token alone, or what is wrong about it.
+    pub(super) fn token(&self) -> Result<Option<Address>, String> {
+        parse_address(text(&self.token))
+    }
+
     pub(super) fn view(&self, fields: ListFields, error: Option<String>) -> FilterView {
         let [direction, counterparty, token, method, from_block, to_block] =
             self.texts().map(|(_, text)| text.to_owned());

@@ -1,11 +1,11 @@
-//! Verified contracts by parts of their names.
+//! Verified contracts by parts of their names, and by their code.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use domain::{Address, PageRequest};
+use domain::{Address, B256, PageRequest};
 use store::StoreError;
 
 use crate::state::WebState;
@@ -16,7 +16,7 @@ const PAGE: u32 = 500;
 /// New verifications are found after this time, so that nobody can have the names read for each of their requests.
 const CACHED_FOR: Duration = Duration::from_secs(10);
 
-/// The names of verified contracts, read when somebody searches.
+/// The names of verified contracts, read when somebody searches or looks at a contract.
 #[derive(Debug, Default)]
 pub(crate) struct VerifiedNames {
     cached: Mutex<Option<Cached>>,
@@ -34,6 +34,14 @@ pub(super) struct NamedContract {
     pub(super) address: Address,
     pub(super) name: String,
     lower: String,
+    code_hash: B256,
+}
+
+/// Verified contracts with the same code.
+pub(in crate::pages) struct SameCode {
+    /// The first ones, those verified last come first.
+    pub(in crate::pages) addresses: Vec<Address>,
+    pub(in crate::pages) total: usize,
 }
 
 impl WebState {
@@ -44,6 +52,19 @@ impl WebState {
         let (first, rest): (Vec<&NamedContract>, Vec<_>) =
             names.iter().filter(|named| named.lower.contains(&text)).partition(|named| named.lower.starts_with(&text));
         Ok(first.into_iter().chain(rest).take(limit).cloned().collect())
+    }
+
+    /// Other verified contracts with this code, among the newest ones. The index has no list of all contracts with some code.
+    pub(in crate::pages) async fn verified_with_code(
+        &self,
+        code_hash: B256,
+        except: Address,
+        limit: usize,
+    ) -> Result<SameCode, StoreError> {
+        let names = self.verified_names().await?;
+        let same = names.iter().filter(|named| named.code_hash == code_hash && named.address != except);
+        let addresses: Vec<Address> = same.clone().take(limit).map(|named| named.address).collect();
+        Ok(SameCode { total: same.count(), addresses })
     }
 
     async fn verified_names(&self) -> Result<Arc<[NamedContract]>, StoreError> {
@@ -62,6 +83,7 @@ impl WebState {
             }
             names.extend(found.into_iter().map(|summary| NamedContract {
                 address: summary.address,
+                code_hash: summary.code_hash,
                 lower: summary.name.to_lowercase(),
                 name: summary.name,
             }));

@@ -1,0 +1,76 @@
+use axum::extract::State;
+use domain::{Address, BalanceKey};
+use enrichment::{Inexact, coin_history, token_history};
+use utoipa::IntoParams;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::App;
+use crate::{
+    document::{BadParameter, NoSuchAddressOrToken, NodeOrIndexUnavailable, NotModified},
+    error::ApiError,
+    json_response::{Freshness, JsonResponse},
+    params::{AddressInPath, FromQuery, Query, ValidPath, ValidQuery},
+    wire,
+};
+
+pub(super) fn router() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(get_balance_history))
+}
+
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct BalanceHistoryParams {
+    /// The balance in this token. Without it, that in the coin of the chain.
+    #[param(inline, value_type = Option<wire::AnyCaseAddress>)]
+    token: Option<Address>,
+}
+
+impl FromQuery for BalanceHistoryParams {
+    fn from_query(query: &Query) -> Result<Self, ApiError> {
+        Ok(Self { token: query.find_address_named("token")? })
+    }
+}
+
+/// The balance of an address over time
+///
+/// Computed from the newest balance and what moved before it: at most the newest 1,000 transactions and 1,000 internal
+/// transactions of the address, or for a token the newest 1,000 transfers. `completeFrom` says how far back that reaches. At
+/// most 100 points: the first one, each block that changed the balance, and the newest block; if these are more, the last one
+/// of each hundredth of the time.
+///
+/// If `exact` is false, `inexactReasons` says why balances of the past may be wrong. Unknown to the index, and not among the
+/// reasons, are withdrawals of validators and what a chain charges besides gas, such as fees for blobs or for another layer.
+#[utoipa::path(
+    get,
+    path = "/addresses/{address}/balance-history",
+    tag = "chain",
+    params(AddressInPath, BalanceHistoryParams),
+    responses(
+        (status = 200, description = "Balances at the end of blocks", body = wire::BalanceHistory),
+        NotModified,
+        BadParameter,
+        NoSuchAddressOrToken,
+        NodeOrIndexUnavailable
+    )
+)]
+async fn get_balance_history(
+    State(app): State<App>,
+    ValidPath(address): ValidPath<Address>,
+    ValidQuery(params): ValidQuery<BalanceHistoryParams>,
+) -> Result<JsonResponse<wire::BalanceHistory>, ApiError> {
+    let history = match params.token {
+        Some(token) => {
+            let found = token_history(&*app.chain, BalanceKey { token, holder: address }).await?;
+            found.ok_or(ApiError::TokenNotFound)?
+        }
+        None => {
+            let found = coin_history(&*app.chain, &app.accounts, address, || true).await?;
+            found.ok_or(ApiError::AddressNotFound)?
+        }
+    };
+    // The balance of an indexed block is valid until the index changes; that of another one until the node responds again.
+    let is_of_index = !history.inexact.contains(&Inexact::BalanceOfOtherBlock);
+    let history = wire::BalanceHistory::new(address, history, app.token_prefix);
+    let response = JsonResponse::new(history, Freshness::UntilNextBlock);
+    Ok(if is_of_index { response.cacheable() } else { response })
+}

@@ -1,0 +1,131 @@
+use domain::TokenPrefix;
+use enrichment::Inexact;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Address, Decimal, Timestamp, Token};
+
+/// The balance of an address over time.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BalanceHistory {
+    pub address: Address,
+    /// Null for the coin of the chain.
+    #[schema(required = true)]
+    pub token: Option<Token>,
+    /// The oldest first. From a point to the next one, the balance is that of the first of both.
+    pub points: Vec<BalancePoint>,
+    /// All balances from the end of this block on are known.
+    #[schema(example = 20_400_000)]
+    pub complete_from: u64,
+    /// Whether they are known from the first block of the chain on.
+    pub complete: bool,
+    /// Whether all balances are exact.
+    pub exact: bool,
+    /// Why balances of the past may be wrong; empty if they are exact.
+    pub inexact_reasons: Vec<InexactReason>,
+    /// The first indexed block. Null before a block is indexed.
+    #[schema(required = true, example = 0)]
+    pub first_indexed_block: Option<u64>,
+}
+
+/// The balance at the end of a block.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BalancePoint {
+    #[schema(example = 21_000_000)]
+    pub block_number: u64,
+    /// The time of the block.
+    pub timestamp: Timestamp,
+    /// In wei or the token's smallest unit; the sum over all ids for a BEP1155 token.
+    pub balance: Decimal,
+}
+
+/// Why balances of the past may be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InexactReason {
+    /// Transfers do not tell the balances of the token: it takes fees or changes balances without a transfer.
+    BalancesFromContract,
+    /// The index does not begin with the first block: transfers before it are missing.
+    PartialIndex,
+    /// The address produced blocks: rewards and tips are not indexed.
+    MinedBlocks,
+    /// Internal transactions are not indexed for these blocks.
+    NoInternalTransactions,
+    /// The contract destroyed itself, and coins may have been lost with it.
+    SelfDestruct,
+    /// The node did not return the balance of the newest block: that of another one is used.
+    BalanceOfOtherBlock,
+    /// What moved does not add up to the balance, which would have been below zero before `completeFrom`.
+    BelowZero,
+    /// Tokens that are sent to the zero address are burned, and not counted as held.
+    ZeroAddress,
+}
+
+impl From<Inexact> for InexactReason {
+    fn from(reason: Inexact) -> Self {
+        match reason {
+            Inexact::BalancesFromContract => Self::BalancesFromContract,
+            Inexact::PartialIndex => Self::PartialIndex,
+            Inexact::MinedBlocks => Self::MinedBlocks,
+            Inexact::NoInternalTransactions => Self::NoInternalTransactions,
+            Inexact::SelfDestruct => Self::SelfDestruct,
+            Inexact::BalanceOfOtherBlock => Self::BalanceOfOtherBlock,
+            Inexact::BelowZero => Self::BelowZero,
+            Inexact::ZeroAddress => Self::ZeroAddress,
+        }
+    }
+}
+
+impl BalanceHistory {
+    #[must_use]
+    pub fn new(address: domain::Address, history: enrichment::BalanceHistory, prefix: TokenPrefix) -> Self {
+        Self {
+            address: address.into(),
+            token: history.token.map(|token| Token::new(token, prefix)),
+            points: history.points.into_iter().map(BalancePoint::from).collect(),
+            complete_from: history.complete_from,
+            complete: history.is_complete,
+            exact: history.inexact.is_empty(),
+            inexact_reasons: history.inexact.into_iter().map(InexactReason::from).collect(),
+            first_indexed_block: history.coverage.first_block,
+        }
+    }
+}
+
+impl From<enrichment::BalancePoint> for BalancePoint {
+    fn from(point: enrichment::BalancePoint) -> Self {
+        Self {
+            block_number: point.block,
+            timestamp: Timestamp::from_unix_seconds(point.timestamp),
+            balance: point.balance.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{Balance, Coverage};
+
+    use super::{super::token::tests::coin, *};
+
+    #[test]
+    fn a_history_has_the_documented_names_and_types() {
+        let point = |block: u64| enrichment::BalancePoint {
+            block,
+            timestamp: 1_700_000_000 + block,
+            balance: Balance::from(block) << 200,
+        };
+        let history = enrichment::BalanceHistory {
+            token: Some(coin()),
+            points: vec![point(1), point(7)],
+            complete_from: 1,
+            is_complete: false,
+            inexact: [Inexact::BelowZero, Inexact::BalancesFromContract].into(),
+            coverage: Coverage { first_block: Some(0) },
+        };
+        let history = BalanceHistory::new(domain::Address::repeat_byte(0xaa), history, TokenPrefix::Bep);
+        insta::assert_json_snapshot!(history);
+    }
+}
