@@ -34,7 +34,7 @@ pub use revert::revert_reason;
 pub use shortened::shortened;
 pub use standards::standards;
 pub use verify::{
-    Allowance, FunctionsDiffer, MissingSource, OptimizerChoice, QueueConfig, Refusal, Sources, SourcesError, Stopped,
-    Tried, Verdict, Verifier, VerifierConfig, VerifierParts, VerifyClient, VerifyError, VerifyRequest, VerifyStage,
-    is_license,
+    Allowance, Compilation, CompilationError, CompilationRecorder, FunctionsDiffer, MissingSource, NotRecorded,
+    OptimizerChoice, QueueConfig, Refusal, Sources, SourcesError, Stopped, Tried, Verdict, Verifier, VerifierConfig,
+    VerifierParts, VerifyClient, VerifyError, VerifyRequest, VerifyStage, is_license,
 };

@@ -1,10 +1,12 @@
 //! Verifies a contract: reads its code from the chain, searches for the settings, and stores the match.
 
 mod build;
+mod compilation;
 #[cfg(feature = "fuzzing")]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 mod license;
+mod on_chain;
 mod queue;
 mod record;
 mod refusal;
@@ -24,10 +26,11 @@ use std::{
     time::Duration,
 };
 
-use alloy_primitives::{Address, B256, Bytes};
-use domain::{Code, Language, MatchKind, UnixMillis, VerifiedContract};
+use alloy_primitives::Address;
+pub use compilation::{Compilation, CompilationError, CompilationRecorder, NotRecorded};
+use domain::{Language, MatchKind, UnixMillis, VerifiedContract};
 pub use license::is_license;
-use node::{CallBlock, NodeClient, NodeError};
+use node::{NodeClient, NodeError};
 pub use queue::{Allowance, QueueConfig, VerifyClient};
 pub use refusal::{Refusal, Stopped, Tried};
 pub use request::{OptimizerChoice, VerifyRequest};
@@ -36,6 +39,7 @@ pub use sources::{MissingSource, Sources, SourcesError};
 use store::{ChainReader, Kept, StoreError, VerifiedContracts};
 
 use self::{
+    on_chain::OnChain,
     queue::{Queue, QueueEntry},
     search::{Match, Search, SearchResult},
     vyper::VyperSearch,
@@ -44,8 +48,6 @@ use crate::{
     Auxdata, CompileError, CompilerConfig, CompilerVersion, Compilers, CompilersError, VersionError,
     code::{OutputArtifacts, minimal_proxy_target, vyper_version_at_end_of},
     compilers::{CpuBudget, Session},
-    deployment::KnownCreation,
-    matching::Deployed,
     shortened,
 };
 
@@ -207,12 +209,6 @@ impl From<CompilersError> for VerifyError {
     }
 }
 
-/// The contract on the chain at the requested address.
-struct OnChain {
-    runtime: Bytes,
-    creation: Option<KnownCreation>,
-}
-
 impl Verifier {
     #[must_use]
     pub fn new(parts: VerifierParts) -> Self {
@@ -249,7 +245,7 @@ impl Verifier {
     ) -> Result<Verdict, VerifyError> {
         tracing::debug!(address = %request.address, "verification queued");
         report(VerifyStage::Chain);
-        let on_chain = self.read_chain(request.address).await?;
+        let on_chain = OnChain::read(&self.node, &*self.chain, request.address).await?;
         if let Some(target) = minimal_proxy_target(&on_chain.runtime) {
             return Ok(Verdict::Refused(Refusal::MinimalProxy { target }));
         }
@@ -263,11 +259,7 @@ impl Verifier {
         admitted.entry.wait_until_running().await;
         report(VerifyStage::Compilation);
         let session = self.compilers.session(compiler, CpuBudget::new(self.config.cpu_time));
-        let chain = Deployed {
-            address: request.address,
-            runtime: &on_chain.runtime,
-            creation: on_chain.creation.as_ref().map(|creation| creation.code.as_ref()),
-        };
+        let chain = on_chain.deployed(request.address);
         let searched = match request.compiler.language() {
             Language::Solidity => Search::new(&session, request, chain, &self.config).run().await?,
             Language::Vyper => VyperSearch::new(&session, request, chain, &self.config).run().await?,
@@ -278,25 +270,13 @@ impl Verifier {
         };
         let note = record::note(&found.comparison, &on_chain, request);
         let artifacts = artifacts(&session, &found).await;
-        let context = record::Context { request, compiler: session.version(), on_chain: &on_chain, artifacts, now };
+        let (address, license) = (request.address, request.license.as_deref());
+        let compiler = session.version();
+        let context = record::Context { address, license, compiler, on_chain: &on_chain, artifacts, now };
         let contract = record::contract(&found, context);
-        self.wait_for_code(contract.address, contract.code.code_hash).await?;
+        on_chain::wait_until_indexed(&*self.chain, address, contract.code.code_hash).await?;
         let kept = record::store(&*self.records, contract.clone(), on_chain.creation.as_ref()).await?;
         Ok(Verdict::Verified { contract: Box::new(contract), kept, note })
-    }
-
-    /// Waits until the index has the code of the contract, which it gets shortly after the block: lists show a verified contract
-    /// only then.
-    async fn wait_for_code(&self, address: Address, code_hash: B256) -> Result<(), StoreError> {
-        const MAX_POLLS: u32 = 60;
-        for _ in 0..MAX_POLLS {
-            let is_known = self.chain.find_address(address).await?.is_some();
-            if !is_known || self.chain.find_code_hash(address).await? == Some(code_hash) {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        Ok(())
     }
 
     /// Allows one verification per client and address at a time. Other clients are not blocked by it, since its source may never
@@ -309,21 +289,6 @@ impl Verifier {
         }
         drop(running);
         Ok(RunningGuard { all: Arc::clone(&self.running), key })
-    }
-
-    async fn read_chain(&self, address: Address) -> Result<OnChain, VerifyError> {
-        let runtime = self.node.code(address, CallBlock::Latest).await?;
-        if !Code::from_bytes(&runtime).is_contract() {
-            return Err(VerifyError::NoCode);
-        }
-        // A contract that was created by another one and never called may be missing in the index.
-        let metadata = self.chain.find_address(address).await?;
-        let Some(creation) = metadata.and_then(|metadata| metadata.creation) else {
-            return Ok(OnChain { runtime, creation: None });
-        };
-        let id = creation.id();
-        let code = self.node.find_creation_code(address, id).await?;
-        Ok(OnChain { runtime, creation: code.map(|code| KnownCreation { id, code }) })
     }
 }
 

@@ -15,12 +15,8 @@ const output = compile(sources);
 fs.rmSync(ARTIFACTS, { recursive: true, force: true });
 fs.mkdirSync(ARTIFACTS);
 const artifacts = writeArtifacts(output);
-writeJson("manifest.json", {
-  compiler: { version, build: solc.version() },
-  settings,
-  sources: sourceHashes(output),
-  artifacts,
-});
+const manifest = { compiler: { version, build: solc.version() }, settings, sources: sourceHashes(output), artifacts };
+write("manifest.json", JSON.stringify(manifest, null, 2));
 console.log(`Wrote ${Object.keys(artifacts).length} artifacts`);
 
 function readSources() {
@@ -42,15 +38,27 @@ function compile(sources) {
   return output;
 }
 
-// Abstract contracts and interfaces have no creation code and are skipped.
+// Abstract contracts and interfaces have no creation code and are skipped. The interface of a contract is in its metadata,
+// byte for byte as the compiler wrote it: the code contains its hash.
 function writeArtifacts(output) {
   const written = {};
   for (const [source, contracts] of Object.entries(output.contracts)) {
-    for (const [contract, { abi, evm }] of Object.entries(contracts)) {
+    for (const [contract, { evm, metadata, storageLayout }] of Object.entries(contracts)) {
       if (evm.bytecode.object === "") continue;
       if (contract in written) throw new Error(`two contracts are named ${contract}`);
-      const bytecode = `0x${evm.bytecode.object}`;
-      writeJson(`${contract}.json`, { contract, source, abi, bytecode });
+      if (Object.keys(evm.bytecode.linkReferences).length > 0) throw new Error(`${contract} has to be linked`);
+      const { object, immutableReferences } = evm.deployedBytecode;
+      const fields = {
+        contract,
+        source,
+        bytecode: `0x${evm.bytecode.object}`,
+        runtime: `0x${object}`,
+        immutables: immutableReferences,
+        storageLayout,
+        metadata,
+      };
+      const lines = Object.entries(fields).map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`);
+      write(`${contract}.json`, `{\n${lines.join(",\n")}\n}`);
       written[contract] = { source, keccak256: `0x${keccak256(Buffer.from(evm.bytecode.object, "hex"))}` };
     }
   }
@@ -68,24 +76,6 @@ function sourceHashes(output) {
   return Object.fromEntries(Object.entries(hashes).sort());
 }
 
-// Indented, but with each ABI entry on one line, for short diffs.
-function writeJson(name, value) {
-  const { abi, ...rest } = value;
-  let text = JSON.stringify(abi === undefined ? rest : { ...rest, abi: "@abi" }, null, 2);
-  if (abi !== undefined) {
-    const lines = abi.map((entry) => `    ${JSON.stringify(compact(entry))}`).join(",\n");
-    text = text.replace('"@abi"', () => (abi.length === 0 ? "[]" : `[\n${lines}\n  ]`));
-  }
+function write(name, text) {
   fs.writeFileSync(path.join(ARTIFACTS, name), `${text}\n`);
-}
-
-// internalType is redundant here and doubles the size.
-function compact(value) {
-  if (Array.isArray(value)) return value.map(compact);
-  if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([key]) => key !== "internalType")
-      .map(([key, inner]) => [key, compact(inner)]),
-  );
 }

@@ -5,6 +5,7 @@
 mod amount;
 mod artifact;
 mod collectibles;
+mod compiler_output;
 mod context;
 mod creations;
 mod deploy;
@@ -19,6 +20,7 @@ mod mix;
 mod native;
 mod people;
 mod reader;
+mod showcase;
 mod submit;
 #[cfg(test)]
 mod tests;
@@ -26,8 +28,9 @@ mod tokens;
 
 use alloy_primitives::{Address, B256};
 pub use artifact::Contract;
+pub use compiler_output::{SOURCES, compiler_settings};
 use context::ActivityContext;
-pub use deployed::{DeployedContracts, Pool, Token};
+pub use deployed::{Collection, DeployedContracts, Pool, Token};
 pub use history::HistoryPlan;
 pub use intent::Outcome;
 pub use live::run;
@@ -35,6 +38,7 @@ pub use mix::Mix;
 use people::People;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use reader::Reader;
+pub use showcase::{SHOWCASE_BLOCKS, Showcase, ShowcaseContracts};
 pub use submit::Sent;
 
 use crate::{CallError, DevChain, SendError};
@@ -49,8 +53,10 @@ pub enum TrafficError {
     TooFewAccounts { accounts: usize },
     #[error("the contracts are not deployed yet")]
     NotDeployed,
-    #[error("deployment transaction {transaction} failed or was not mined")]
-    DeploymentFailed { transaction: B256 },
+    #[error("transaction {transaction} was not mined, or it did not succeed or fail as intended")]
+    UnintendedOutcome { transaction: B256 },
+    #[error("transaction {transaction} created no contract")]
+    NothingCreated { transaction: B256 },
     #[error("the history would start at {begin}, but the head of the chain is at {head}")]
     NoRoomForHistory { begin: u64, head: u64 },
     #[error("a transaction was rejected")]
@@ -79,6 +85,8 @@ pub struct Traffic {
     people: People,
     rng: StdRng,
     contracts: Option<DeployedContracts>,
+    collection: Collection,
+    showcase: Option<Showcase>,
     mix: Mix,
 }
 
@@ -86,7 +94,8 @@ impl Traffic {
     pub fn new(chain: DevChain, seed: u64) -> Self {
         let accounts: Vec<Address> = chain.accounts().iter().map(|signer| signer.address()).collect();
         let (people, rng) = (People::new(&accounts, seed), StdRng::seed_from_u64(seed));
-        Self { people, rng, contracts: None, mix: Mix::default(), chain }
+        let collection = Collection::default();
+        Self { people, rng, contracts: None, collection, showcase: None, mix: Mix::default(), chain }
     }
 
     /// Sets the mix of activities.
@@ -95,13 +104,19 @@ impl Traffic {
         Self { mix, ..self }
     }
 
+    /// Sets the main collection of NFTs.
+    #[must_use]
+    pub fn with_collection(self, collection: Collection) -> Self {
+        Self { collection, ..self }
+    }
+
     /// Deploys all contracts and adds liquidity to the pools, in a few blocks.
     pub fn deploy(&mut self) -> Result<&DeployedContracts, TrafficError> {
         let accounts = self.chain.accounts().len();
         if accounts < MIN_ACCOUNTS {
             return Err(TrafficError::TooFewAccounts { accounts });
         }
-        let contracts = deploy::deploy(&self.chain, &self.people)?;
+        let contracts = deploy::deploy(&self.chain, &self.people, self.collection)?;
         Ok(self.contracts.insert(contracts))
     }
 
@@ -128,13 +143,26 @@ impl Traffic {
         Ok(sent)
     }
 
+    /// Mines [`SHOWCASE_BLOCKS`] blocks with examples of what an explorer explains; later steps repeat some of them.
+    pub fn showcase(&mut self) -> Result<&Showcase, TrafficError> {
+        let contracts = self.contracts.as_ref().ok_or(TrafficError::NotDeployed)?;
+        let showcase = showcase::mine(&self.chain, &self.people, contracts)?;
+        Ok(self.showcase.insert(showcase))
+    }
+
     /// Submits the transactions of the next block.
     pub fn step(&mut self) -> Result<Vec<Sent>, TrafficError> {
         let count = match self.rng.random_bool(0.05) {
             true => 0,
             false => self.rng.random_range(3..=15),
         };
-        self.send(count)
+        let mut sent = self.send(count)?;
+        if let Some(showcase) = &self.showcase
+            && let Some(intent) = showcase.repetition(&self.people, self.chain.head().number)
+        {
+            sent.push(submit::send(&self.chain, intent, &mut self.rng)?);
+        }
+        Ok(sent)
     }
 
     /// Submits at least `count` transactions; an approval and its use are not separated.

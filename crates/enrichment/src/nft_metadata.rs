@@ -61,7 +61,8 @@ pub struct NftMetadataFetcher {
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
 pub struct NftMetadataParts {
     pub node: NodeClient,
-    pub egress: Arc<Egress>,
+    /// None: nothing is fetched from other hosts, only `data:` URIs are read.
+    pub egress: Option<Arc<Egress>>,
     /// None: `ipfs:` URIs are not supported.
     pub ipfs_gateway: Option<IpfsGateway>,
     pub chain: Arc<dyn ChainReader>,
@@ -109,7 +110,7 @@ impl Weighter<(Address, U256), Arc<FetchedImage>> for ByBytes {
 /// Where documents and images come from.
 struct Sources {
     node: NodeClient,
-    egress: Arc<Egress>,
+    egress: Option<Arc<Egress>>,
     ipfs_gateway: Option<IpfsGateway>,
 }
 
@@ -273,7 +274,10 @@ impl Sources {
                 Err(format!("it is larger than {} bytes", limits.max_bytes))
             }
             Source::Content(content) => Ok(content.into()),
-            Source::Url(url) => self.egress.fetch(&url, limits).await.map_err(|fault| fault.to_string()),
+            Source::Url(url) => match &self.egress {
+                Some(egress) => egress.fetch(&url, limits).await.map_err(|fault| fault.to_string()),
+                None => Err("this explorer fetches nothing from other hosts".to_owned()),
+            },
         }
     }
 }
@@ -318,6 +322,22 @@ fn age(at: UnixMillis) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn without_egress_only_data_uris_are_read() {
+        let host = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/7.json", host.local_addr().unwrap());
+        let node = NodeClient::new(node::NodeConfig::new(vec![url.parse().unwrap()])).unwrap();
+        let sources = Sources { node, egress: None, ipfs_gateway: Some("https://gateway.example".parse().unwrap()) };
+        for uri in [url.as_str(), "ipfs://QmHash/7.json"] {
+            let read = sources.content(uri, Expected::Document, DOCUMENT_LIMITS).await;
+            assert_eq!(read, Err("this explorer fetches nothing from other hosts".to_owned()), "{uri}");
+        }
+        let read = sources.content("data:application/json,{}", Expected::Document, DOCUMENT_LIMITS).await;
+        assert_eq!(read.as_deref(), Ok(&b"{}"[..]));
+        let connected = tokio::time::timeout(Duration::from_millis(50), host.accept()).await;
+        assert!(connected.is_err(), "nobody connects");
+    }
 
     fn nft(kind: TokenKind, id: u64) -> Nft {
         let (token, id) = (Address::repeat_byte(1), U256::from(id));

@@ -16,7 +16,7 @@ use enrichment::{DexEntry, Dexes, IpfsGateway, Labels};
 use ingest::Traces;
 use node::{NodeConfig, PollBounds};
 use store::WebhookLimits;
-use web::BasePath;
+use web::{BasePath, TourStop};
 use webhooks::EncryptionKey;
 
 use crate::{
@@ -77,6 +77,17 @@ impl Roles {
     }
 }
 
+/// Which metadata of NFTs is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NftMetadata {
+    None,
+    /// That which is in the answer of the contract, as a `data:` URI.
+    #[cfg(feature = "demo")]
+    OnChain,
+    /// Also that of the hosts that contracts name.
+    Hosts,
+}
+
 /// The configuration of the service.
 #[derive(Debug)]
 pub(crate) struct ServiceConfig {
@@ -102,6 +113,8 @@ pub(crate) struct ServiceConfig {
     pub(crate) base_path: BasePath,
     /// The symbol of the native coin.
     pub(crate) coin: String,
+    /// Links of the first page to what a newcomer may want to see.
+    pub(crate) tour: Vec<TourStop>,
     pub(crate) memory: MemoryBudget,
     pub(crate) access: OwnerAccess,
     pub(crate) limits: LimitConfig,
@@ -110,8 +123,7 @@ pub(crate) struct ServiceConfig {
     /// Per client; None: no limit.
     pub(crate) pages_per_minute: Option<NonZeroU32>,
     pub(crate) verifier: VerifierConfig,
-    /// Whether metadata of NFTs is fetched from the hosts that contracts name.
-    pub(crate) nft_metadata: bool,
+    pub(crate) nft_metadata: NftMetadata,
     pub(crate) ipfs_gateway: Option<IpfsGateway>,
     pub(crate) egress: EgressConfig,
     pub(crate) webhook_limits: WebhookLimits,
@@ -233,6 +245,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         chain_name: options.chain_name.unwrap_or_else(|| DEFAULT_CHAIN_NAME.to_owned()),
         base_path: options.base_path.unwrap_or_default(),
         coin: options.coin.unwrap_or_else(|| DEFAULT_COIN.to_owned()),
+        tour: Vec::new(),
         memory,
         access: match options.owner_access {
             Some(cli::OwnerAccess::Open) => OwnerAccess::Open,
@@ -243,7 +256,10 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         connections,
         pages_per_minute: NonZeroU32::new(options.pages_per_minute.unwrap_or(DEFAULT_PAGES_PER_MINUTE)),
         verifier: VerifierConfig::new(compilers),
-        nft_metadata: options.nft_metadata == Some(cli::Switch::On),
+        nft_metadata: match options.nft_metadata {
+            Some(cli::Switch::On) => NftMetadata::Hosts,
+            Some(cli::Switch::Off) | None => NftMetadata::None,
+        },
         ipfs_gateway: options.ipfs_gateway,
         egress: EgressConfig {
             insecure: match options.webhook_allow_insecure {

@@ -1,5 +1,9 @@
 //! `explorer demo`: a demo chain with traffic, and its explorer.
 
+mod names;
+mod tour;
+mod verified;
+
 use std::{
     net::SocketAddr,
     num::NonZeroU32,
@@ -9,20 +13,21 @@ use std::{
 use anyhow::Context;
 use api::IssuedKey;
 use clients::TrustedProxies;
+use contracts::CompilationRecorder;
 use devchain::{
     DevChain, DevChainConfig, RpcServer,
-    traffic::{DeployedContracts, HistoryPlan, Traffic},
+    traffic::{Collection, DeployedContracts, HistoryPlan, SHOWCASE_BLOCKS, Showcase, Traffic},
 };
+use domain::Address;
 use egress::{EgressConfig, Insecure};
-use node::NodeConfig;
+use node::{NodeClient, NodeConfig};
 use tokio_util::sync::CancellationToken;
 use web::BasePath;
 
 use crate::{
     admin::AdminConfig,
     cli::DemoOptions,
-    config::{self, Location, LogConfig, Roles, ServiceConfig},
-    demo_names,
+    config::{self, Location, LogConfig, NftMetadata, Roles, ServiceConfig},
     logging::{self, LogFormat},
     memory::MemoryBudget,
     names::NameFiles,
@@ -32,12 +37,23 @@ use crate::{
 
 /// Accounts on the demo chain.
 const ACCOUNTS: usize = 40;
+/// Blocks that can be traced: an hour with the default interval.
+const HISTORY: usize = 1_800;
+
+/// A chain with a history, and what is on it.
+struct DemoChain {
+    chain: DevChain,
+    traffic: Traffic,
+    contracts: DeployedContracts,
+    showcase: Showcase,
+}
 
 pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     let log = logging::start(&LogConfig { filter: options.log.clone(), format: LogFormat::Text })?;
     let cancel = shutdown::on_signal()?;
     logging::print(&format!("Creating a chain with {} transactions ...\n", options.transactions));
-    let (chain, traffic, contracts) = make_chain(&options).await?;
+    let DemoChain { chain, traffic, contracts, showcase } = make_chain(&options).await?;
+    let owner = chain.accounts().first().map(|signer| signer.address()).unwrap_or_default();
     let rpc = serve_chain(&chain, options.rpc_listen).await?;
 
     // The chain is in memory, so its index is temporary, too.
@@ -47,8 +63,9 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     let memory = MemoryBudget::default();
     let mut compilers = api::CompilerConfig::new(compilers, api::CompilerSource::Npm);
     compilers.idle.bytes = memory.idle_compilers();
+    let node = NodeConfig::new(vec![rpc.url().parse()?]);
     let config = ServiceConfig {
-        node: NodeConfig::new(vec![rpc.url().parse()?]),
+        node: node.clone(),
         roles: Roles::ALL,
         location: Location::Folder(data.path().to_owned()),
         data: data.path().to_owned(),
@@ -57,13 +74,14 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         bootstrap: None,
         traces: ingest::Traces::Auto,
         lower_head_after: None,
-        labels: demo_names::labels(&contracts)?,
+        labels: names::labels(&contracts, &showcase.contracts, owner)?,
         token_prefix: domain::TokenPrefix::default(),
-        dexes: demo_names::dexes(&contracts)?,
+        dexes: names::dexes(&contracts)?,
         name_files: NameFiles::default(),
         chain_name: "Demo chain".to_owned(),
         base_path: BasePath::default(),
         coin: config::DEFAULT_COIN.to_owned(),
+        tour: tour::tour(&contracts, &showcase),
         memory,
         access: api::OwnerAccess::Open,
         limits: config::limits(Some(options.anonymous_requests_per_minute), None),
@@ -71,7 +89,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         connections: config::connections(None, None, &TrustedProxies::default()),
         pages_per_minute: NonZeroU32::new(options.pages_per_minute),
         verifier: api::VerifierConfig::new(compilers),
-        nft_metadata: false,
+        nft_metadata: NftMetadata::OnChain,
         ipfs_gateway: None,
         egress: EgressConfig { insecure: Insecure::Allowed, ..EgressConfig::default() },
         webhook_limits: store::WebhookLimits::default(),
@@ -79,10 +97,18 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         admin: AdminConfig::default(),
     };
     let service = Service::start(config, log, cancel.clone()).await?;
-    let demo_key = issue_demo_key(&service, &chain, options.key_requests_per_minute).await?;
+    let demo_key = issue_demo_key(&service, owner, options.key_requests_per_minute).await?;
     let block_time = Duration::from_secs(options.block_time);
     let running_traffic = tokio::spawn(devchain::traffic::run(traffic, block_time, cancel.clone()));
     wait_until_synced(&service, &chain, &cancel).await;
+    let published = contracts.published().into_iter().chain(showcase.contracts.published()).collect();
+    let recorder = CompilationRecorder {
+        node: NodeClient::new(node)?,
+        chain: service.store().reader(),
+        records: service.store().verified_contracts(),
+    };
+    let verified = cancel.run_until_cancelled(verified::record(&recorder, published, millis_now())).await;
+    verified.transpose()?;
     if !cancel.is_cancelled() {
         logging::print(&banner(service.local_addr().unwrap_or(options.listen), &rpc, &chain, &demo_key, &options));
     }
@@ -92,24 +118,29 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     result
 }
 
-async fn make_chain(options: &DemoOptions) -> anyhow::Result<(DevChain, Traffic, DeployedContracts)> {
-    let plan =
-        HistoryPlan { transactions: options.transactions, end: seconds_now(), block_seconds: options.block_time };
+async fn make_chain(options: &DemoOptions) -> anyhow::Result<DemoChain> {
+    let plan = HistoryPlan {
+        transactions: options.transactions,
+        end: seconds_now().saturating_sub(SHOWCASE_BLOCKS * options.block_time),
+        block_seconds: options.block_time,
+    };
     let config = DevChainConfig {
         chain_id: options.chain_id,
         seed: options.seed,
         genesis_timestamp: plan.genesis_timestamp(),
         block_seconds: options.block_time,
         accounts: ACCOUNTS,
+        history: HISTORY,
         ..DevChainConfig::default()
     };
     let seed = options.seed;
     tokio::task::spawn_blocking(move || {
         let chain = DevChain::new(config);
-        let mut traffic = Traffic::new(chain.clone(), seed);
+        let mut traffic = Traffic::new(chain.clone(), seed).with_collection(Collection::Pictures);
         let contracts = traffic.deploy()?.clone();
         traffic.history(&plan)?;
-        Ok((chain, traffic, contracts))
+        let showcase = *traffic.showcase()?;
+        Ok(DemoChain { chain, traffic, contracts, showcase })
     })
     .await?
 }
@@ -130,12 +161,10 @@ async fn wait_until_synced(service: &Service, chain: &DevChain, cancel: &Cancell
 }
 
 /// Creates an API key, so that the anonymous rate limit does not stop users of the demo.
-async fn issue_demo_key(service: &Service, chain: &DevChain, per_minute: u32) -> anyhow::Result<IssuedKey> {
-    let owner = chain.accounts().first().map(|signer| signer.address()).unwrap_or_default();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+async fn issue_demo_key(service: &Service, owner: Address, per_minute: u32) -> anyhow::Result<IssuedKey> {
     let label = "demo".to_owned();
     let records = service.user_records();
-    let issued = api::issue_key(&*records, owner, label, None, u64::try_from(now)?).await;
+    let issued = api::issue_key(&*records, owner, label, None, millis_now()).await;
     let mut issued = issued.context("cannot create the demo's API key")?;
     if let Some(key) = records.set_requests_per_minute(issued.key.id, per_minute).await? {
         issued.key = key;
@@ -185,5 +214,10 @@ fn banner(address: SocketAddr, rpc: &RpcServer, chain: &DevChain, demo: &IssuedK
 }
 
 fn seconds_now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map(|elapsed| elapsed.as_secs()).unwrap_or_default()
+    millis_now() / 1_000
+}
+
+fn millis_now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    u64::try_from(now).unwrap_or(u64::MAX)
 }

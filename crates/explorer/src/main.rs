@@ -14,8 +14,6 @@ mod copy;
 mod database;
 #[cfg(feature = "demo")]
 mod demo;
-#[cfg(feature = "demo")]
-mod demo_names;
 mod following;
 mod hooks;
 mod keys;

@@ -16,7 +16,7 @@ use web::{Names, WebParts};
 use crate::{
     admin::{Admin, Backups, Operated, Served, Sources},
     background::Background,
-    config::ServiceConfig,
+    config::{NftMetadata, ServiceConfig},
     following::Following,
     hooks::Hooks,
     logging::LogFilter,
@@ -112,10 +112,10 @@ impl Service {
         let (mut serving, mut key_uses, mut served) = (None, None, None);
         if let (Some(listener), Some(node), Some(hooks)) = (listener, &node, &hooks) {
             let failures = Arc::new(Failures::new(node.clone(), store.failures()));
-            let nft_metadata = config.nft_metadata.then(|| {
+            let nft_metadata = (config.nft_metadata != NftMetadata::None).then(|| {
                 Arc::new(NftMetadataFetcher::new(NftMetadataParts {
                     node: node.clone(),
-                    egress: hooks.egress(),
+                    egress: (config.nft_metadata == NftMetadata::Hosts).then(|| hooks.egress()),
                     ipfs_gateway: config.ipfs_gateway,
                     chain: store.reader(),
                     store: store.nft_metadata(),
@@ -159,6 +159,7 @@ impl Service {
                     chain: config.chain_name,
                     coin: config.coin,
                 },
+                tour: config.tour,
                 base_path: config.base_path.clone(),
                 pages_per_minute: config.pages_per_minute,
                 proxies: config.proxies,
@@ -251,6 +252,12 @@ impl Service {
     #[cfg(feature = "demo")]
     pub(crate) fn user_records(&self) -> Arc<dyn store::UserRecords> {
         self.store.user_records()
+    }
+
+    /// For records of verified contracts.
+    #[cfg(feature = "demo")]
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        Arc::clone(&self.store)
     }
 
     /// Where the API listens; None if this process does not serve.

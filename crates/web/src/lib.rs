@@ -20,6 +20,7 @@ mod page_names;
 mod pages;
 mod server_address;
 mod state;
+mod tour;
 mod view;
 
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub use base_path::BasePath;
 pub use names::Names;
 pub use pages::ROUTES;
 pub use state::WebParts;
+pub use tour::TourStop;
 
 /// All pages, wrapped in their layers.
 pub fn router(parts: WebParts) -> Router {

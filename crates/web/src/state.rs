@@ -18,6 +18,7 @@ use crate::{
     names::Names,
     page_names::{self, CachedName},
     pages::{RecentDays, VerifiedNames},
+    tour::TourStop,
 };
 
 /// The dependencies of the pages.
@@ -33,6 +34,8 @@ pub struct WebParts {
     pub jobs: VerificationJobs,
     pub sync: watch::Receiver<SyncStatus>,
     pub names: Names,
+    /// Links of the first page to what a newcomer may want to see; without any, there is no such panel.
+    pub tour: Vec<TourStop>,
     pub base_path: BasePath,
     /// Pages per minute and client; None means unlimited.
     pub pages_per_minute: Option<NonZeroU32>,
@@ -55,6 +58,7 @@ pub(crate) struct WebState {
     pub(crate) diamonds: Diamonds,
     pub(crate) sync: watch::Receiver<SyncStatus>,
     pub(crate) names: Names,
+    pub(crate) tour: Vec<TourStop>,
     pub(crate) base_path: BasePath,
     pub(crate) known_names: Cache<Address, CachedName>,
     pub(crate) verified_names: VerifiedNames,
@@ -85,6 +89,7 @@ impl WebState {
             budget,
             sync: parts.sync,
             names: parts.names,
+            tour: parts.tour,
             known_names: page_names::cache(),
             verified_names: VerifiedNames::default(),
             days: RecentDays::default(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use alloy_primitives::keccak256;
+use alloy_primitives::{Address, keccak256};
 use domain::{Artifacts, Language, SourceFile, UnixMillis, VerifiedCode, VerifiedContract};
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
@@ -31,7 +31,9 @@ struct Source {
 
 /// What a record needs besides the match.
 pub(super) struct Context<'a> {
-    pub(super) request: &'a VerifyRequest,
+    pub(super) address: Address,
+    /// Counts only if the source names none, since that one is proven with it.
+    pub(super) license: Option<&'a str>,
     pub(super) compiler: &'a CompilerVersion,
     pub(super) on_chain: &'a OnChain,
     pub(super) artifacts: OutputArtifacts,
@@ -40,7 +42,7 @@ pub(super) struct Context<'a> {
 
 /// The record of a match.
 pub(super) fn contract(found: &Match, context: Context<'_>) -> VerifiedContract {
-    let Context { request, compiler, on_chain, artifacts, now } = context;
+    let Context { address, license: stated, compiler, on_chain, artifacts, now } = context;
     let (runtime, compiled) = (&found.runtime, &found.compiled);
     let metadata =
         serde_json::from_str(&compiled.metadata).unwrap_or(Metadata { settings: None, sources: BTreeMap::new() });
@@ -55,8 +57,7 @@ pub(super) fn contract(found: &Match, context: Context<'_>) -> VerifiedContract 
         name: compiled.name.clone(),
         compiler: compiler.to_string(),
         runtime_match: runtime.kind,
-        // The license in the source is proven with it; the requested one counts only if the source names none.
-        license: license.or_else(|| request.license.clone()),
+        license: license.or_else(|| stated.map(str::to_owned)),
         verified_at: now,
         names_own_address: runtime.names_own_address,
         file: compiled.file.clone(),
@@ -79,7 +80,7 @@ pub(super) fn contract(found: &Match, context: Context<'_>) -> VerifiedContract 
         creation: creation_template(compiled, found.altered.as_ref()).unwrap_or_default(),
     };
     let deployment = on_chain.creation.as_ref().map(|creation| prove_deployment(&code, creation));
-    VerifiedContract { address: request.address, twin_of: None, code, deployment }
+    VerifiedContract { address, twin_of: None, code, deployment }
 }
 
 /// The license in the documentation of a Vyper contract.

@@ -13,7 +13,7 @@ macro_rules! contracts {
         impl Contract {
             pub const ALL: &[Contract] = &[$(Contract::$name),*];
 
-            /// The artifact as JSON: contract name, source path, ABI and creation code.
+            /// The artifact as JSON: contract name, source path, code, storage layout and metadata.
             pub fn artifact(self) -> &'static str {
                 match self {
                     $(Contract::$name => include_str!(concat!(
@@ -37,6 +37,8 @@ contracts! {
     /// The wrapped native coin; deposits emit no Transfer.
     WrappedCoin,
     Collectible,
+    /// A collection whose pictures are drawn by its contract.
+    PaperBoats,
     GameItems,
     V2Factory,
     V2Pair,
@@ -51,6 +53,10 @@ contracts! {
     Failing,
     Counter,
     Vault,
+    /// Delegates to the implementation in its storage (EIP-1967).
+    Proxy,
+    /// Pays several accounts inside one call.
+    Payroll,
 }
 
 #[derive(Deserialize)]

@@ -9,11 +9,12 @@ use super::{
     TrafficError,
     amount::units,
     artifact::Contract,
-    deployed::{DeployedContracts, Pool, Token},
+    deployed::{Collection, DeployedContracts, Pool, Token},
     intent::{Actor, Intent},
     interfaces::{Bep20, V2Factory, V2Router, V3Factory, V3Pool, WrappedCoin},
     people::People,
     reader::Reader,
+    submit::mine,
 };
 use crate::DevChain;
 
@@ -34,7 +35,11 @@ const V3_FEES: [u32; 2] = [2_500, 500];
 const POOL_CREATION_GAS: u64 = 3_000_000;
 const LIQUIDITY_GAS: u64 = 500_000;
 
-pub(super) fn deploy(chain: &DevChain, people: &People) -> Result<DeployedContracts, TrafficError> {
+pub(super) fn deploy(
+    chain: &DevChain,
+    people: &People,
+    collection: Collection,
+) -> Result<DeployedContracts, TrafficError> {
     let deployment = Deployment { chain, people };
     let [dollar, orchard, lantern, bytes32, no_decimals, silent_fee, wrapped] = deployment.create_tokens()?;
 
@@ -44,7 +49,7 @@ pub(super) fn deploy(chain: &DevChain, people: &People) -> Result<DeployedContra
             Contract::V2Factory.creation_code(),
             Contract::V3Factory.creation_code(),
             router(deployment.next_creation()),
-            Contract::Collectible.creation_with(&("Paper Boats".to_owned(), "BOAT".to_owned())),
+            collection.creation_code(),
             Contract::GameItems.creation_code(),
             Contract::LookAlikeSwap.creation_code(),
             Contract::Nursery.creation_code(),
@@ -78,6 +83,7 @@ pub(super) fn deploy(chain: &DevChain, people: &People) -> Result<DeployedContra
         no_decimals,
         silent_fee,
         collectible,
+        collection,
         items,
         v2_factory,
         v2_router,
@@ -155,7 +161,8 @@ impl Deployment<'_> {
             let create = V3Factory::createPoolCall { tokenA: a.address, tokenB: b.address, fee: U24::from(fee) };
             treasury(exchanges.v3_factory, &create).with_gas(POOL_CREATION_GAS)
         }));
-        self.mine(&intents)
+        mine(self.chain, &intents)?;
+        Ok(())
     }
 
     fn fill_pools(
@@ -191,7 +198,8 @@ impl Deployment<'_> {
             let mint = V3Pool::mintCall { owner: to, amount: liquidity.saturating_to() };
             intents.push(treasury(pool.address, &mint).with_gas(LIQUIDITY_GAS));
         }
-        self.mine(&intents)
+        mine(self.chain, &intents)?;
+        Ok(())
     }
 
     fn find_pairs(&self, factory: Address, sides: &[Sides]) -> Result<Vec<Pool>, TrafficError> {
@@ -221,26 +229,8 @@ impl Deployment<'_> {
         let treasury = self.people.address(Actor::TREASURY);
         let nonce = self.chain.next_nonce(treasury);
         let intents = codes.map(|code| Intent::creation(Actor::TREASURY, code));
-        self.mine(&intents)?;
+        mine(self.chain, &intents)?;
         Ok(std::array::from_fn(|index| treasury.create(nonce + index as u64)))
-    }
-
-    /// Mines one block with these transactions, all of which must succeed.
-    fn mine(&self, intents: &[Intent]) -> Result<(), TrafficError> {
-        let mut hashes = Vec::with_capacity(intents.len());
-        for intent in intents {
-            let draft = self.chain.draft(intent.from.0)?.gas_limit(intent.gas);
-            let draft = draft.value(intent.value).data(intent.input.clone());
-            hashes.push(draft.kind(intent.to.into()).submit()?);
-        }
-        self.chain.mine(None);
-        for transaction in hashes {
-            let included = self.chain.receipt(transaction);
-            if !included.is_some_and(|included| included.transaction().succeeded()) {
-                return Err(TrafficError::DeploymentFailed { transaction });
-            }
-        }
-        Ok(())
     }
 }
 

@@ -22,6 +22,9 @@ pub enum Outcome {
 /// Enough gas for a call that moves one or two tokens.
 const CALL_GAS: u64 = 250_000;
 
+/// The most that a byte of input costs (EIP-7623).
+const MESSAGE_BYTE_GAS: u64 = 40;
+
 #[derive(Debug, Clone)]
 pub(super) struct Intent {
     pub(super) from: Actor,
@@ -36,6 +39,12 @@ pub(super) struct Intent {
 impl Intent {
     pub(super) fn payment(from: Actor, to: Address, value: U256) -> Self {
         Self { from, to: Some(to), value, input: Bytes::new(), gas: 21_000, outcome: Outcome::Succeeds }
+    }
+
+    /// A payment with a text for its receiver.
+    pub(super) fn message(from: Actor, to: Address, value: U256, text: &'static str) -> Self {
+        let gas = 21_000 + MESSAGE_BYTE_GAS * u64::try_from(text.len()).unwrap_or_default();
+        Self { input: Bytes::from_static(text.as_bytes()), gas, ..Self::payment(from, to, value) }
     }
 
     pub(super) fn call(from: Actor, to: Address, call: &impl SolCall) -> Self {

@@ -191,6 +191,15 @@ sol! {
         function takeOut(address to, uint256 amount) external;
     }
 
+    interface Payroll {
+        event Paid(address indexed account, uint256 amount, string memo);
+
+        function initialize(address captain) external;
+        function enlist(address account, string name) external;
+        function payday(string memo) external payable;
+        function paydays() external view returns (uint256);
+    }
+
     interface Failing {
         function withMessage(uint256 amount) external pure;
         function withCustomError(uint256 code) external view;

@@ -40,6 +40,16 @@ impl People {
         Actor(1 + self.acting.sample(rng))
     }
 
+    /// The n-th actor, counted around the ring.
+    pub(super) fn nth(&self, index: usize) -> Actor {
+        Actor(1 + index % (self.actors.len() - 1))
+    }
+
+    /// The actor that acts least.
+    pub(super) fn quietest(&self) -> Actor {
+        Actor(self.actors.len() - 1)
+    }
+
     /// An actor other than the given one.
     pub(super) fn another(&self, than: Actor, rng: &mut StdRng) -> Actor {
         let drawn = self.actor(rng);

@@ -5,6 +5,7 @@ use alloy_primitives::{Address, B256, U256};
 use rand::{Rng, rngs::StdRng};
 
 use super::{
+    TrafficError,
     amount::spread,
     intent::{Intent, Outcome},
 };
@@ -40,6 +41,24 @@ pub(super) fn send(chain: &DevChain, intent: Intent, rng: &mut StdRng) -> Result
         .tip(spread(U256::from(MAX_TIP), rng).saturating_to())
         .submit()?;
     Ok(Sent { hash, outcome: intent.outcome })
+}
+
+/// Mines one block with these transactions, which must have the intended outcomes. Returns their hashes.
+pub(super) fn mine(chain: &DevChain, intents: &[Intent]) -> Result<Vec<B256>, TrafficError> {
+    let mut hashes = Vec::with_capacity(intents.len());
+    for intent in intents {
+        let draft = chain.draft(intent.from.0)?.gas_limit(intent.gas);
+        let draft = draft.value(intent.value).data(intent.input.clone());
+        hashes.push(draft.kind(intent.to.into()).submit()?);
+    }
+    chain.mine(None);
+    for (intent, &transaction) in intents.iter().zip(&hashes) {
+        let succeeds = intent.outcome == Outcome::Succeeds;
+        if chain.receipt(transaction).is_none_or(|included| included.transaction().succeeded() != succeeds) {
+            return Err(TrafficError::UnintendedOutcome { transaction });
+        }
+    }
+    Ok(hashes)
 }
 
 /// The recipient and its first slot; empty for a creation.

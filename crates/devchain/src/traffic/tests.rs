@@ -3,6 +3,7 @@
 mod exchanges;
 mod odd_tokens;
 mod persistence;
+mod showcase;
 mod variety;
 
 use std::sync::LazyLock;

@@ -6,6 +6,7 @@ use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
+    tour::TourStop,
     view::{Amount, BlockRow, Chart, TransactionRow, grouped, in_units},
 };
 
@@ -15,8 +16,9 @@ const GWEI_DECIMALS: u8 = 9;
 
 #[derive(Template)]
 #[template(path = "home.html")]
-struct Home {
+struct Home<'a> {
     frame: Frame,
+    tour: &'a [TourStop],
     latest_block: String,
     transactions: String,
     tokens: String,
@@ -38,6 +40,7 @@ pub(super) async fn show(State(app): State<App>) -> Result<Response, PageError> 
         names,
         &Home {
             frame: app.frame(format!("{} explorer", names.chain), Section::Home).await.live_if(true),
+            tour: &app.tour,
             latest_block: stats.latest_block.map_or_else(|| "none yet".to_owned(), grouped),
             transactions: grouped(stats.total_transactions),
             tokens: grouped(stats.total_tokens),

@@ -43,7 +43,7 @@ contract Collectible {
         if (holder == address(0)) revert NoSuchToken(tokenId);
     }
 
-    function tokenURI(uint256 tokenId) external view returns (string memory) {
+    function tokenURI(uint256 tokenId) external view virtual returns (string memory) {
         ownerOf(tokenId);
         return "data:application/json,{\"name\":\"Collectible\"}";
     }
