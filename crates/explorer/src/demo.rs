@@ -37,6 +37,8 @@ use crate::{
 
 /// Accounts on the demo chain.
 const ACCOUNTS: usize = 40;
+/// Charts are by day.
+const HISTORY_DAYS: u64 = 14;
 /// Blocks that can be traced: an hour with the default interval.
 const HISTORY: usize = 1_800;
 
@@ -123,6 +125,7 @@ async fn make_chain(options: &DemoOptions) -> anyhow::Result<DemoChain> {
         transactions: options.transactions,
         end: seconds_now().saturating_sub(SHOWCASE_BLOCKS * options.block_time),
         block_seconds: options.block_time,
+        days: HISTORY_DAYS,
     };
     let config = DevChainConfig {
         chain_id: options.chain_id,

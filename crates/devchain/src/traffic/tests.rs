@@ -58,7 +58,7 @@ impl History {
 }
 
 fn plan(transactions: u64) -> HistoryPlan {
-    HistoryPlan { transactions, end: END, block_seconds: BLOCK_SECONDS }
+    HistoryPlan { transactions, end: END, block_seconds: BLOCK_SECONDS, days: 0 }
 }
 
 fn read<C: SolCall>(chain: &DevChain, contract: Address, call: &C) -> C::Return {

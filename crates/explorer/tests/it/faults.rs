@@ -29,7 +29,7 @@ fn chain_of(blocks: u64) -> DevChain {
 
 /// A chain with all contracts and this many transactions, a few in each block.
 async fn busy_chain(transactions: u64) -> DevChain {
-    let plan = HistoryPlan { transactions, end: 1_800_000_000, block_seconds: 3 };
+    let plan = HistoryPlan { transactions, end: 1_800_000_000, block_seconds: 3, days: 0 };
     let genesis_timestamp = plan.genesis_timestamp();
     let config = DevChainConfig { genesis_timestamp, accounts: 12, traces: false, ..DevChainConfig::default() };
     let made = tokio::task::spawn_blocking(move || {

@@ -13,7 +13,7 @@ use crate::support::{DevNode, Launch, read_list};
 /// A chain whose blocks are some hours apart.
 async fn slow_chain() -> DevNode {
     let made = tokio::task::spawn_blocking(|| {
-        let plan = HistoryPlan { transactions: 200, end: 1_800_000_000, block_seconds: 20_000 };
+        let plan = HistoryPlan { transactions: 200, end: 1_800_000_000, block_seconds: 20_000, days: 0 };
         let genesis_timestamp = plan.genesis_timestamp();
         let chain = DevChain::new(DevChainConfig { genesis_timestamp, accounts: 12, ..DevChainConfig::default() });
         let mut traffic = Traffic::new(chain.clone(), 7);

@@ -37,7 +37,7 @@ impl DevNode {
     }
 
     async fn with_traffic_and_traces(transactions: u64, traces: bool) -> (Self, Traffic) {
-        let plan = HistoryPlan { transactions, end: 1_800_000_000, block_seconds: 3 };
+        let plan = HistoryPlan { transactions, end: 1_800_000_000, block_seconds: 3, days: 0 };
         let genesis_timestamp = plan.genesis_timestamp();
         let config = DevChainConfig { genesis_timestamp, accounts: 12, traces, ..DevChainConfig::default() };
         let made = tokio::task::spawn_blocking(move || {
