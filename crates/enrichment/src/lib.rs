@@ -1,5 +1,5 @@
 //! Data that the API and the pages show together with indexed data: accounts, allowances and reasons of failures from the
-//! node, metadata of NFTs, the operator's labels of addresses, and the names of exchanges. Both use the same instances, so that they never show different values.
+//! node, metadata of NFTs, the largest accounts, the operator's labels of addresses, and the names of exchanges. Both use the same instances, so that they never show different values.
 
 mod accounts;
 mod allowances;
@@ -8,6 +8,7 @@ mod failures;
 mod labels;
 mod nft_metadata;
 mod operator_names;
+mod top_accounts;
 
 pub use accounts::{AccountError, AccountSource, AccountUnavailable, Accounts, SourcedAccount};
 pub use allowances::{Allowances, AllowancesUnavailable, CheckedAllowances};
@@ -19,3 +20,4 @@ pub use nft_metadata::{
     NftMetadataParts,
 };
 pub use operator_names::OperatorNames;
+pub use top_accounts::{AccountListing, RankedAccount, TopAccounts};
