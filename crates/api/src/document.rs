@@ -9,8 +9,8 @@ pub(crate) use responses::{
     BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallFailed, CompilersUnavailable, ImagePending,
     InProgress, KeyConflict, NeedsKey, NoArtifact, NoCode, NoImage, NoList, NoSuchAddress, NoSuchBlock, NoSuchDelivery,
     NoSuchJob, NoSuchKey, NoSuchToken, NoSuchTokenId, NoSuchTransaction, NoSuchWebhook, NodeOrIndexUnavailable,
-    NotModified, NotOwner, NotVerified, TooManyVerifications, TooManyWebhooks, Unavailable, WebhookConflict,
-    WebhookQuota,
+    NotModified, NotOwner, NotVerified, TooManyVerifications, TooManyWebhooks, TopAccountsOff, Unavailable,
+    WebhookConflict, WebhookQuota,
 };
 use utoipa::{
     IntoResponses, PartialSchema,

@@ -113,6 +113,8 @@ pub(crate) struct ServiceConfig {
     /// Whether metadata of NFTs is fetched from the hosts that contracts name.
     pub(crate) nft_metadata: bool,
     pub(crate) ipfs_gateway: Option<IpfsGateway>,
+    /// Whether the accounts with the largest balances are listed.
+    pub(crate) top_accounts: bool,
     pub(crate) egress: EgressConfig,
     pub(crate) webhook_limits: WebhookLimits,
     /// None: use the key file in the data folder.
@@ -245,6 +247,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         verifier: VerifierConfig::new(compilers),
         nft_metadata: options.nft_metadata == Some(cli::Switch::On),
         ipfs_gateway: options.ipfs_gateway,
+        top_accounts: options.top_accounts == Some(cli::Switch::On),
         egress: EgressConfig {
             insecure: match options.webhook_allow_insecure {
                 Some(true) => Insecure::Allowed,

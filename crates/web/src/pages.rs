@@ -1,5 +1,6 @@
 //! The pages, one file each.
 
+mod accounts;
 mod address;
 mod approvals;
 mod block;
@@ -48,7 +49,7 @@ pub(crate) use search::verified::VerifiedNames;
 type App = Arc<WebState>;
 
 /// The patterns of all pages, assets and redirects, for metrics.
-pub const ROUTES: [&str; 36] = [
+pub const ROUTES: [&str; 37] = [
     "/",
     "/blocks",
     "/block/{id}",
@@ -58,6 +59,7 @@ pub const ROUTES: [&str; 36] = [
     "/tx/{hash}/calls",
     "/transfers",
     "/address/{address}",
+    "/accounts",
     "/tokens",
     "/token/{address}",
     "/token/{address}/{id}",
@@ -98,6 +100,7 @@ pub(crate) fn router() -> Router<App> {
         .route("/tx/{hash}/calls", get(call_tree::show))
         .route("/transfers", get(transfers::show))
         .route("/address/{address}", get(address::show))
+        .route("/accounts", get(accounts::show))
         .route("/tokens", get(tokens::show))
         .route("/token/{address}", get(token::show))
         .route("/token/{address}/{id}", get(nft::show))

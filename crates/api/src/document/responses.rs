@@ -66,6 +66,7 @@ problem_responses! {
         ApiError::NoTip,
         ApiError::DeadlineExceeded,
     ];
+    TopAccountsOff: "The operator did not turn on the list of top accounts", [ApiError::TopAccountsOff];
     NoSuchAddress: "No indexed block contains the address, and the node knows nothing about it", [ApiError::AddressNotFound];
     BadBody: "The body is invalid; `field` names the invalid field", [
         ApiError::MissingField { field: "signature" },
