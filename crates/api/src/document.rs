@@ -10,7 +10,7 @@ pub(crate) use responses::{
     InProgress, KeyConflict, NeedsKey, NoArtifact, NoCode, NoImage, NoList, NoSuchAddress, NoSuchAddressOrToken,
     NoSuchBlock, NoSuchDelivery, NoSuchJob, NoSuchKey, NoSuchToken, NoSuchTokenId, NoSuchTransaction, NoSuchWebhook,
     NodeOrIndexUnavailable, NotModified, NotOwner, NotTraced, NotVerified, TooManyVerifications, TooManyWebhooks,
-    Unavailable, WebhookConflict, WebhookQuota,
+    TopAccountsOff, Unavailable, WebhookConflict, WebhookQuota,
 };
 use utoipa::{
     IntoResponses, PartialSchema,

@@ -110,6 +110,8 @@ pub(crate) enum ApiError {
     NoImage(String),
     #[error("the image is being fetched: try again shortly")]
     ImagePending,
+    #[error("this explorer does not list top accounts: its operator can turn that on with --top-accounts on")]
+    TopAccountsOff,
     #[error("the contract at this address is not verified: verify it with POST /api/v1/verify")]
     ContractNotVerified,
     #[error("this contract has no {artifact}: {reason}")]
@@ -220,6 +222,7 @@ impl ApiError {
             Self::TokenIdNotFound => ProblemCode::TokenIdNotFound,
             Self::NoImage(_) => ProblemCode::ImageNotAvailable,
             Self::ImagePending => ProblemCode::ImagePending,
+            Self::TopAccountsOff => ProblemCode::TopAccountsOff,
             Self::ContractNotVerified => ProblemCode::ContractNotVerified,
             Self::NoArtifact { .. } => ProblemCode::ArtifactNotAvailable,
             Self::InvalidContractField { .. } => ProblemCode::InvalidParameter,

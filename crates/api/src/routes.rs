@@ -1,5 +1,6 @@
 //! The routes, one file per resource, each with its `router()`.
 
+mod accounts;
 mod addresses;
 mod approvals;
 mod artifacts;
@@ -45,6 +46,7 @@ pub(crate) fn router() -> OpenApiRouter<App> {
         .merge(approvals::router())
         .merge(addresses::router())
         .merge(balance_history::router())
+        .merge(accounts::router())
         .merge(query::router())
         .merge(verify::router())
         .merge(contracts::router())

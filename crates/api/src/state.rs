@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc};
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
 use domain::{BlockNumber, ReplicaStatus, SyncStatus, TaskStatus, TokenPrefix};
-use enrichment::{Accounts, Allowances, Failures, NftMetadataFetcher, OperatorNames, TransactionTraces};
+use enrichment::{Accounts, Allowances, Failures, NftMetadataFetcher, OperatorNames, TopAccounts, TransactionTraces};
 use node::NodeClient;
 use store::{ChainReader, SharedJobs, SharedQuotas, UserRecords, VerifiedContracts};
 use tokio::sync::watch;
@@ -28,6 +28,8 @@ pub struct ApiParts {
     pub failures: Arc<Failures>,
     /// None if metadata of NFTs is not fetched.
     pub nft_metadata: Option<Arc<NftMetadataFetcher>>,
+    /// None if top accounts are not listed.
+    pub top_accounts: Option<Arc<TopAccounts>>,
     pub records: Arc<dyn UserRecords>,
     pub verified: Arc<dyn VerifiedContracts>,
     pub verifier: VerifierConfig,
@@ -58,6 +60,7 @@ pub struct ApiState {
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) failures: Arc<Failures>,
     pub(crate) nft_metadata: Option<Arc<NftMetadataFetcher>>,
+    pub(crate) top_accounts: Option<Arc<TopAccounts>>,
     pub(crate) allowances: Allowances,
     pub(crate) traces: TransactionTraces,
     pub(crate) sync: watch::Receiver<SyncStatus>,
@@ -108,6 +111,7 @@ impl ApiState {
             accounts: parts.accounts,
             failures: parts.failures,
             nft_metadata: parts.nft_metadata,
+            top_accounts: parts.top_accounts,
             allowances: Allowances::new(parts.node.clone()),
             traces: TransactionTraces::new(parts.node.clone()),
             sync: parts.sync,

@@ -1,5 +1,6 @@
 //! The JSON bodies of the API.
 
+mod account;
 mod address;
 mod api_key;
 mod approval;
@@ -34,6 +35,7 @@ mod verify;
 mod verify_job;
 mod webhook;
 
+pub use account::{Account, AccountList};
 pub use address::{AddressDetail, Contract, KnownSource};
 pub use api_key::{ApiKey, ApiKeyList, CreatedKey, NewKeyRequest, RevokedKey};
 pub use approval::{Approval, ApprovalList, Scope};

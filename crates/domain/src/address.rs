@@ -25,6 +25,25 @@ pub struct AddressFacts {
     pub token: Option<TokenName>,
 }
 
+/// From what the index knows an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AddressOrigin {
+    /// Blocks, transactions and logs, in the order of first appearance. A revert removes the last ones.
+    Blocks,
+    /// Internal transactions alone, in the order of tracing. No revert removes them.
+    InternalTransactions,
+}
+
+/// Consecutive addresses of the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownAddresses {
+    pub addresses: Vec<Address>,
+    /// The position after the last one.
+    pub next: u64,
+    /// The position after all of them.
+    pub end: u64,
+}
+
 /// What a token calls itself. Anyone can choose it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenName {

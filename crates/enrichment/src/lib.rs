@@ -1,5 +1,6 @@
 //! Data that the API and the pages show together with indexed data: accounts, allowances, traces and reasons of failures from
-//! the node, balances over time, metadata of NFTs, the operator's labels of addresses, and the names of exchanges.
+//! the node, balances over time, the largest accounts, metadata of NFTs, the operator's labels of addresses, and the names of
+//! exchanges.
 
 mod accounts;
 mod allowances;
@@ -9,6 +10,7 @@ mod failures;
 mod labels;
 mod nft_metadata;
 mod operator_names;
+mod top_accounts;
 mod transaction_traces;
 
 pub use accounts::{AccountError, AccountSource, AccountUnavailable, Accounts, SourcedAccount};
@@ -22,4 +24,5 @@ pub use nft_metadata::{
     NftMetadataParts,
 };
 pub use operator_names::OperatorNames;
+pub use top_accounts::{AccountListing, RankedAccount, TopAccounts};
 pub use transaction_traces::{TraceUnavailable, TransactionTraces};

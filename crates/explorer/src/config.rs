@@ -125,6 +125,8 @@ pub(crate) struct ServiceConfig {
     pub(crate) verifier: VerifierConfig,
     pub(crate) nft_metadata: NftMetadata,
     pub(crate) ipfs_gateway: Option<IpfsGateway>,
+    /// Whether the accounts with the largest balances are listed.
+    pub(crate) top_accounts: bool,
     pub(crate) egress: EgressConfig,
     pub(crate) webhook_limits: WebhookLimits,
     /// None: use the key file in the data folder.
@@ -261,6 +263,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
             Some(cli::Switch::Off) | None => NftMetadata::None,
         },
         ipfs_gateway: options.ipfs_gateway,
+        top_accounts: options.top_accounts == Some(cli::Switch::On),
         egress: EgressConfig {
             insecure: match options.webhook_allow_insecure {
                 Some(true) => Insecure::Allowed,

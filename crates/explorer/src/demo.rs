@@ -93,6 +93,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         verifier: api::VerifierConfig::new(compilers),
         nft_metadata: NftMetadata::OnChain,
         ipfs_gateway: None,
+        top_accounts: true,
         egress: EgressConfig { insecure: Insecure::Allowed, ..EgressConfig::default() },
         webhook_limits: store::WebhookLimits::default(),
         encryption_key: None,

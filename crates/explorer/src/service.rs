@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use anyhow::Context;
 use api::{ApiParts, ApiState, KeyUses};
 use domain::SyncStatus;
-use enrichment::{Accounts, Failures, NftMetadataFetcher, NftMetadataParts, OperatorNames};
+use enrichment::{Accounts, Failures, NftMetadataFetcher, NftMetadataParts, OperatorNames, TopAccounts};
 use ingest::{OperatorRequests, Progress};
 use node::NodeClient;
 use store::{SharedJobs, SharedQuotas, Store, WebhookRecords};
@@ -121,11 +121,18 @@ impl Service {
                     store: store.nft_metadata(),
                 }))
             });
+            let top_accounts = config.top_accounts.then(|| Arc::new(TopAccounts::new(node.clone(), store.reader())));
+            if let Some(top_accounts) = &top_accounts {
+                let (followed, sync) = (Arc::clone(top_accounts), sync.clone());
+                supervisor
+                    .spawn("top-accounts", move |cancel| Arc::clone(&followed).follow_until(sync.clone(), cancel));
+            }
             let state = ApiState::new(ApiParts {
                 chain: store.reader(),
                 accounts: Arc::new(Accounts::new(node.clone(), store.accounts())),
                 failures: Arc::clone(&failures),
                 nft_metadata: nft_metadata.clone(),
+                top_accounts: top_accounts.clone(),
                 records: store.user_records(),
                 verified: store.verified_contracts(),
                 verifier: config.verifier,
@@ -149,6 +156,7 @@ impl Service {
                 accounts: services.accounts.clone(),
                 failures,
                 nft_metadata,
+                top_accounts: top_accounts.clone(),
                 node: node.clone(),
                 verified: services.verified.clone(),
                 jobs: services.jobs.clone(),
@@ -169,8 +177,12 @@ impl Service {
             supervisor.spawn("key-uses", move |cancel| written.clone().persist_until(cancel));
             key_uses = Some(uses);
             let requests = Arc::new(Requests::of_site()?);
-            served =
-                Some(Served { requests: Arc::clone(&requests), api: state.metrics(), jobs: services.jobs.clone() });
+            served = Some(Served {
+                requests: Arc::clone(&requests),
+                api: state.metrics(),
+                jobs: services.jobs.clone(),
+                top_accounts,
+            });
             let dialects = dialects::dialects(services);
             let base_path = config.base_path;
             let router = site::router(api::router(state, dialects), pages, requests, base_path);

@@ -8,7 +8,7 @@ use std::{
 
 use domain::{
     Account, Address, B256, BlockNumber, BlockRef, Bytes, ChainIdentity, CreationId, FetchedBlock, PendingTransaction,
-    Transaction, TransactionDetail, TransactionFailure,
+    Transaction, TransactionDetail, TransactionFailure, U256,
 };
 
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
     EndpointStatus, FoundLog, HeadSurvey, Heads, InternalCall, LogFilter, NodeConfig, NodeError, NodeStatus,
     PollBounds, RetryPolicy, StateChanges, ViewOutcome,
     account::fetch_account,
+    balances::fetch_balances,
     blocks::fetch_block,
     call, call_tree,
     calls::call_contracts,
@@ -286,6 +287,12 @@ impl NodeClient {
             fetch_account(&upstream, address, at).await
         })
         .await
+    }
+
+    /// Balances of many accounts, in their order, at exactly this block: an error if the node does not have its state.
+    pub async fn balances(&self, addresses: &[Address], at: BlockRef) -> Result<Vec<U256>, NodeError> {
+        let request = |_, upstream: Arc<Upstream>| async move { fetch_balances(&upstream, addresses, at).await };
+        self.with_retries(Operation::Balances, self.retry.tries, request).await
     }
 
     /// Executes an `eth_call`, within the request's time limit including retries.

@@ -27,6 +27,7 @@ pub(crate) enum Operation {
     Codes,
     Calls,
     Account,
+    Balances,
     Storage,
 }
 

@@ -5,6 +5,7 @@
 //! rate to what the node can take.
 
 mod account;
+mod balances;
 mod basics;
 mod blocks;
 mod call;
@@ -34,6 +35,7 @@ mod jitter;
 mod limiter;
 mod logs;
 mod method_breaker;
+mod packed_balances;
 mod packed_calls;
 mod pending;
 mod rate;
@@ -64,6 +66,7 @@ pub use error::NodeError;
 pub use heads::{Head, Heads, Polling};
 pub use internal::{BlockCalls, InternalCall};
 pub use logs::{FoundLog, LogFilter};
+pub use packed_balances::MOST_ACCOUNTS as BALANCES_PER_CALL;
 pub use state_changes::{AccountChange, Change, SlotChange, StateChanges};
 pub use status::{EndpointStatus, NodeStatus};
 pub use survey::HeadSurvey;

@@ -71,6 +71,8 @@ pub(crate) struct Capabilities {
     pub(crate) lacks_state_by_hash: AtomicBool,
     /// `eth_call` of a program that makes many calls.
     pub(crate) lacks_packed_calls: AtomicBool,
+    /// `eth_call` of a program that reads many balances.
+    pub(crate) lacks_packed_balances: AtomicBool,
     /// Whether the newest block had no transactions.
     pub(crate) newest_is_empty: AtomicBool,
     /// `debug_traceBlockByNumber`.
@@ -134,6 +136,7 @@ impl Upstream {
                 block_receipts: MethodBreaker::default(),
                 lacks_state_by_hash: AtomicBool::new(false),
                 lacks_packed_calls: AtomicBool::new(false),
+                lacks_packed_balances: AtomicBool::new(false),
                 newest_is_empty: AtomicBool::new(false),
                 lacks_block_traces: AtomicBool::new(false),
                 lacks_transaction_traces: AtomicBool::new(false),

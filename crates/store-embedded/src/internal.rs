@@ -9,13 +9,14 @@ use store::{InternalProgress, StoreError};
 use crate::{
     codec::{RowReader, RowWriter},
     engine::{Batch, View},
-    keys::{InternalId, Key, Table},
+    keys::{InternalId, Key, PartyId, Table, number_in_key},
 };
 
 /// In the middle of the ids that fit into a key.
 pub(crate) const FIRST_ABOVE: InternalId = 1 << 39;
 
 const PROGRESS_KEY: &str = "progress";
+const PARTIES_KEY: &str = "parties";
 
 /// The id of an entry in a list of the lower side, and the other way round.
 pub(crate) fn mirrored(id: u64) -> u64 {
@@ -45,6 +46,16 @@ pub(crate) fn put_progress(batch: &mut Batch, progress: &InternalProgress) {
     row.varint(progress.above_count);
     row.varint(progress.below_count);
     batch.put(Table::InternalProgress, &Key::name(PROGRESS_KEY), row.finish());
+}
+
+/// The next id of an address in internal transactions.
+pub(crate) fn next_party(view: &View) -> Result<PartyId, StoreError> {
+    let row = view.get(Table::InternalProgress, &Key::name(PARTIES_KEY))?;
+    Ok(row.map_or(0, |row| number_in_key(&row, 0)))
+}
+
+pub(crate) fn put_next_party(batch: &mut Batch, next: PartyId) {
+    batch.put(Table::InternalProgress, &Key::name(PARTIES_KEY), Key::id(next).as_slice());
 }
 
 /// The first id of a block that was traced or given up, or the next id of the upper side.

@@ -8,6 +8,7 @@ mod checkpoints;
 mod codes;
 mod events;
 mod internal;
+mod known_addresses;
 mod logs;
 mod long_walk;
 mod nfts;

@@ -2,10 +2,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block, BlockGasPrice,
-    BlockId, BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder, InternalFilter, InternalPage, LogFilter, LogPage,
-    Nft, NftMetadata, Page, PageRequest, PeriodFigures, Pool, Stats, Token, TokenBalance, TokenBalanceAt, Trade,
-    TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
+    Account, Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block,
+    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder, InternalFilter,
+    InternalPage, KnownAddresses, LogFilter, LogPage, Nft, NftMetadata, Page, PageRequest, PeriodFigures, Pool, Stats,
+    Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
+    TransactionFilter, Transfer, TransferFilter, U256,
 };
 use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, StateVersion, StoreError};
@@ -168,6 +169,24 @@ impl ChainReader for EmbeddedReader {
     async fn describe_addresses(&self, addresses: &[Address]) -> Result<Vec<AddressFacts>, StoreError> {
         let addresses = addresses.to_vec();
         self.read(move |index| addresses.iter().map(|address| index.describe_address(address)).collect()).await
+    }
+
+    async fn list_known_addresses(
+        &self,
+        origin: AddressOrigin,
+        from: u64,
+        limit: u32,
+    ) -> Result<KnownAddresses, StoreError> {
+        self.read(move |index| index.list_known_addresses(origin, from, limit)).await
+    }
+
+    async fn find_address_position(&self, block: BlockNumber) -> Result<Option<u64>, StoreError> {
+        self.read(move |index| index.find_address_position(block)).await
+    }
+
+    async fn count_transactions(&self, addresses: &[Address]) -> Result<Vec<u64>, StoreError> {
+        let addresses = addresses.to_vec();
+        self.read(move |index| addresses.iter().map(|address| index.count_transactions(address)).collect()).await
     }
 
     async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {

@@ -5,6 +5,7 @@ mod approvals;
 mod blocks;
 mod internal;
 mod intersections;
+mod known_addresses;
 mod logs;
 mod nfts;
 mod pages;
@@ -21,6 +22,7 @@ pub(crate) use self::{
     blocks::{coverage, find_block, find_tip, list_blocks, list_gas_prices, list_mined_blocks, stats},
     internal::list_internal_transactions,
     intersections::Intersections,
+    known_addresses::{count_transactions, find_address_position, list_known_addresses},
     logs::list_logs,
     nfts::{find_nft, list_held_nfts, list_nft_holders, list_nft_transfers, list_nfts},
     periods::list_periods,

@@ -3,11 +3,11 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use deadpool_postgres::GenericClient;
 use domain::{
-    Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block, BlockGasPrice,
-    BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, FailureSource, HeldNft, Holder, InternalFilter,
-    InternalPage, LogFilter, LogPage, Nft, Page, PageRequest, PeriodFigures, Pool, Stats, Token, TokenBalance,
-    TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter,
-    Transfer, TransferFilter, U256,
+    Account, Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block,
+    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, FailureSource, HeldNft, Holder,
+    InternalFilter, InternalPage, KnownAddresses, LogFilter, LogPage, Nft, Page, PageRequest, PeriodFigures, Pool,
+    Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
+    TransactionFilter, Transfer, TransferFilter, U256,
 };
 use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
@@ -193,6 +193,23 @@ impl ChainReader for PostgresReader {
 
     async fn describe_addresses(&self, addresses: &[Address]) -> Result<Vec<AddressFacts>, StoreError> {
         read!(self, |client| read::describe_addresses(&client, addresses))
+    }
+
+    async fn list_known_addresses(
+        &self,
+        origin: AddressOrigin,
+        from: u64,
+        limit: u32,
+    ) -> Result<KnownAddresses, StoreError> {
+        read_snapshot!(self, |client| read::list_known_addresses(&client, origin, from, limit))
+    }
+
+    async fn find_address_position(&self, block: BlockNumber) -> Result<Option<u64>, StoreError> {
+        read!(self, |client| read::find_address_position(&client, block))
+    }
+
+    async fn count_transactions(&self, addresses: &[Address]) -> Result<Vec<u64>, StoreError> {
+        read!(self, |client| read::count_transactions(&client, addresses))
     }
 
     async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {

@@ -8,6 +8,7 @@ mod chain;
 mod checks;
 mod contract_data;
 mod internal;
+mod known_addresses;
 mod logs;
 mod model;
 mod nfts;

@@ -1,10 +1,10 @@
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block, BlockChanges,
-    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder, InternalFilter,
-    InternalPage, LogFilter, LogPage, Nft, NftMetadata, Page, PageRequest, PeriodFigures, Pool, Stats, Token,
-    TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
-    TransactionFilter, Transfer, TransferFilter, U256,
+    Account, Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block,
+    BlockChanges, BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder,
+    InternalFilter, InternalPage, KnownAddresses, LogFilter, LogPage, Nft, NftMetadata, Page, PageRequest,
+    PeriodFigures, Pool, Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction,
+    TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 
 use crate::{ContractDataWriter, InternalWriter, StoreError};
@@ -111,6 +111,20 @@ pub trait ChainReader: Send + Sync {
 
     /// What there is to name addresses by, in their order. May lag behind the tip.
     async fn describe_addresses(&self, addresses: &[Address]) -> Result<Vec<AddressFacts>, StoreError>;
+
+    /// Up to `limit` addresses from a position on, fewer if some of them are known from blocks as well. The first position is 0.
+    async fn list_known_addresses(
+        &self,
+        origin: AddressOrigin,
+        from: u64,
+        limit: u32,
+    ) -> Result<KnownAddresses, StoreError>;
+
+    /// The position after the addresses of [`AddressOrigin::Blocks`] that were known at a block; None if it is not indexed.
+    async fn find_address_position(&self, block: BlockNumber) -> Result<Option<u64>, StoreError>;
+
+    /// The numbers of transactions from or to addresses, in their order.
+    async fn count_transactions(&self, addresses: &[Address]) -> Result<Vec<u64>, StoreError>;
 
     /// The hash of the contract code at an address; None if there is none or it has not been fetched yet. May lag
     /// behind the tip.

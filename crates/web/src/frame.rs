@@ -27,6 +27,8 @@ pub(crate) struct Frame {
     /// The first indexed block, if the index does not begin with the chain.
     pub(crate) indexed_since: Option<String>,
     pub(crate) health: Health,
+    /// Whether top accounts are listed.
+    pub(crate) has_accounts: bool,
     pub(crate) search: String,
     /// For scripts, which make links too.
     pub(crate) base_path: BasePath,
@@ -43,6 +45,7 @@ pub(crate) enum Section {
     Blocks,
     Transactions,
     Tokens,
+    Accounts,
     Trades,
     Charts,
     Gas,
@@ -87,6 +90,7 @@ impl WebState {
             is_live: false,
             indexed_since: coverage.first_block.filter(|_| !coverage.is_complete()).map(grouped),
             health: self.health(),
+            has_accounts: self.top_accounts.is_some(),
             search: String::new(),
             base_path: self.base_path.clone(),
             style: &STYLE,

@@ -1,5 +1,6 @@
 //! The pages, one file each.
 
+mod accounts;
 mod address;
 mod approvals;
 mod balance_tab;
@@ -62,6 +63,7 @@ pub const ROUTES: [&str; 37] = [
     "/tx/{hash}/state",
     "/transfers",
     "/address/{address}",
+    "/accounts",
     "/tokens",
     "/token/{address}",
     "/token/{address}/{id}",
@@ -103,6 +105,7 @@ pub(crate) fn router() -> Router<App> {
         .route("/tx/{hash}/state", get(state_changes::show))
         .route("/transfers", get(transfers::show))
         .route("/address/{address}", get(address::show))
+        .route("/accounts", get(accounts::show))
         .route("/tokens", get(tokens::show))
         .route("/token/{address}", get(token::show))
         .route("/token/{address}/{id}", get(nft::show))

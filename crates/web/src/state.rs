@@ -3,7 +3,7 @@ use std::{num::NonZeroU32, sync::Arc};
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, calls::ContractCalls};
 use domain::{Address, SyncStatus};
-use enrichment::{Accounts, Allowances, Failures, NftMetadataFetcher};
+use enrichment::{Accounts, Allowances, Failures, NftMetadataFetcher, TopAccounts};
 use node::NodeClient;
 use quick_cache::sync::Cache;
 use store::{ChainReader, VerifiedContracts};
@@ -29,6 +29,8 @@ pub struct WebParts {
     pub failures: Arc<Failures>,
     /// None if metadata of NFTs is not fetched.
     pub nft_metadata: Option<Arc<NftMetadataFetcher>>,
+    /// None if top accounts are not listed.
+    pub top_accounts: Option<Arc<TopAccounts>>,
     pub node: NodeClient,
     pub verified: Arc<dyn VerifiedContracts>,
     pub jobs: VerificationJobs,
@@ -48,6 +50,7 @@ pub(crate) struct WebState {
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) failures: Arc<Failures>,
     pub(crate) nft_metadata: Option<Arc<NftMetadataFetcher>>,
+    pub(crate) top_accounts: Option<Arc<TopAccounts>>,
     pub(crate) allowances: Allowances,
     pub(crate) details: Details,
     pub(crate) verified: Arc<dyn VerifiedContracts>,
@@ -77,6 +80,7 @@ impl WebState {
             accounts: parts.accounts,
             failures: parts.failures,
             nft_metadata: parts.nft_metadata,
+            top_accounts: parts.top_accounts,
             calls: ContractCalls::new(parts.node.clone(), Arc::clone(&parts.verified)),
             verified: parts.verified,
             interfaces: Interfaces::new(),

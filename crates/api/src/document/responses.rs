@@ -70,6 +70,7 @@ problem_responses! {
         ApiError::NoTip,
         ApiError::DeadlineExceeded,
     ];
+    TopAccountsOff: "The operator did not turn on the list of top accounts", [ApiError::TopAccountsOff];
     NoSuchAddress: "No indexed block contains the address, and the node knows nothing about it", [ApiError::AddressNotFound];
     NoSuchAddressOrToken: "Nothing is known about the address, or no transfer of such a token is indexed", [
         ApiError::AddressNotFound,

@@ -72,6 +72,8 @@ problem_codes! {
     ImageNotAvailable = image_not_available, NOT_FOUND, "Image not available";
     /// The image of the id is being fetched.
     ImagePending = image_pending, SERVICE_UNAVAILABLE, "Image not fetched yet";
+    /// The operator did not turn on the list of top accounts.
+    TopAccountsOff = top_accounts_off, NOT_FOUND, "Top accounts not offered";
     /// A required field or parameter is missing.
     MissingField = missing_field, BAD_REQUEST, "Missing field";
     /// The signature is malformed, and there is no contract that could check it.

@@ -59,9 +59,9 @@ impl<'a> ActivityContext<'a> {
         self.reader.read(contract, call)
     }
 
-    /// A deadline long after the next block.
+    /// A deadline long after the next block, which may be hours away in a history.
     pub(super) fn deadline(&self) -> U256 {
-        U256::from(self.reader.timestamp() + 1_200)
+        U256::from(self.reader.timestamp() + 86_400)
     }
 
     /// Reserves coins of an actor; false if there are not enough.

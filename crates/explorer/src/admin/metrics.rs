@@ -12,6 +12,7 @@ use ::node::NodeClient;
 use ::webhooks::DeliveryMetrics;
 use api::{ApiMetrics, VerificationJobs};
 use domain::{ReplicaStatus, SyncStatus, TaskState, TaskStatus};
+use enrichment::TopAccounts;
 use ingest::Progress;
 use metrics::{Counter, Text};
 use store::{CacheUse, Store, WebhookRecords};
@@ -48,6 +49,7 @@ pub(crate) struct Served {
     pub(crate) requests: Arc<Requests>,
     pub(crate) api: Arc<ApiMetrics>,
     pub(crate) jobs: VerificationJobs,
+    pub(crate) top_accounts: Option<Arc<TopAccounts>>,
 }
 
 impl Sources {
@@ -66,6 +68,7 @@ impl Sources {
         };
         webhooks::write(&mut text, queues.as_ref(), Some(&*self.deliveries).filter(|_| self.roles.deliver));
         self.write_verifications(&mut text);
+        self.write_top_accounts(&mut text);
         requests::write(&mut text, self.served.as_ref().map(|served| &*served.requests));
         self.write_rate_limits(&mut text);
         process::write(&mut text);
@@ -139,6 +142,17 @@ impl Sources {
                 .buckets(&[("result", "refused")], &metrics.refused)
                 .buckets(&[("result", "failed")], &metrics.failed);
         }
+    }
+
+    fn write_top_accounts(&self, text: &mut Text) {
+        let top_accounts = self.served.as_ref().and_then(|served| served.top_accounts.as_ref());
+        let listing = top_accounts.map(|top_accounts| top_accounts.listing());
+        text.gauge("explorer_top_accounts_block", "The block of the balances in the list of top accounts.")
+            .value(listing.as_ref().and_then(|listing| listing.block).map(|block| block.number));
+        text.gauge("explorer_top_accounts_addresses_read", "Addresses whose balances were read for the list.")
+            .value(listing.as_ref().map(|listing| listing.addresses_read));
+        text.gauge("explorer_top_accounts_complete", "Whether the balances of all addresses were read: 1 or 0.")
+            .value(listing.map(|listing| listing.is_complete));
     }
 
     fn write_rate_limits(&self, text: &mut Text) {

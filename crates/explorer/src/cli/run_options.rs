@@ -139,6 +139,12 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_NFT_METADATA", value_name = "SWITCH")]
     pub(crate) nft_metadata: Option<Switch>,
 
+    /// Whether to list the accounts with the largest native balances. Their balances are read from the node: all addresses of
+    /// the index after each start, 1,535 with each call, then one call every few seconds while there are new blocks
+    /// [default: off]
+    #[arg(long, env = "EXPLORER_TOP_ACCOUNTS", value_name = "SWITCH")]
+    pub(crate) top_accounts: Option<Switch>,
+
     /// Where `ipfs://` URIs of NFTs are read, such as https://ipfs.example [default: they are not]
     #[arg(long, env = "EXPLORER_IPFS_GATEWAY", value_name = "URL")]
     #[serde(deserialize_with = "ipfs_gateway")]
@@ -288,6 +294,7 @@ impl RunOptions {
             compiler_source: self.compiler_source.or(other.compiler_source),
             compilers_size: self.compilers_size.or(other.compilers_size),
             nft_metadata: self.nft_metadata.or(other.nft_metadata),
+            top_accounts: self.top_accounts.or(other.top_accounts),
             ipfs_gateway: self.ipfs_gateway.or(other.ipfs_gateway),
             webhook_allow_insecure: self.webhook_allow_insecure.or(other.webhook_allow_insecure),
             webhook_ca_file: self.webhook_ca_file.or(other.webhook_ca_file),

@@ -21,7 +21,7 @@ const [, , , block] = (await query({ entity: "blocks", limit: 4 })).data;
 
 const everyPage = [
   "/", "/blocks", `/block/${block.number}`, "/transactions", `/tx/${trade.txHash}`, `/tx/${trade.txHash}/calls`, `/address/${trade.maker}`,
-  `/address/${trade.maker}?tab=transfers`, `/address/${trade.maker}?tab=tokens`, `/address/${trade.maker}?tab=trades`, "/tokens",
+  `/address/${trade.maker}?tab=transfers`, `/address/${trade.maker}?tab=tokens`, `/address/${trade.maker}?tab=trades`, "/tokens", "/accounts",
   `/token/${token.address}`, `/token/${token.address}?tab=holders`, "/transfers", "/trades", "/charts", "/gas", `/address/${trade.maker}?direction=out&fromBlock=x`, "/contracts", "/verify", "/keys", "/webhooks", "/search?q=",
 ];
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test nodes may panic")]
 
 mod accounts;
+mod balances;
 mod blocks;
 mod calls;
 mod codes;

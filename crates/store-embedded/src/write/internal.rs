@@ -7,7 +7,9 @@ use super::WriteState;
 use crate::{
     cache::FastMap,
     engine::{Batch, Engine, View},
-    internal::{FIRST_ABOVE, find_progress, first_id, mirrored, put_first_id, put_progress},
+    internal::{
+        FIRST_ABOVE, find_progress, first_id, mirrored, next_party, put_first_id, put_next_party, put_progress,
+    },
     keys::{InternalId, Key, ListKind, PartyId, Table, TxId, number_in_key},
     lists::{Entry, Roles, Tails},
     meta::{self, Tip},
@@ -83,13 +85,6 @@ fn progress(view: &View) -> Result<Option<(Tip, InternalProgress)>, StoreError> 
     };
     Ok(Some((tip, progress)))
 }
-
-fn next_party(view: &View) -> Result<PartyId, StoreError> {
-    let row = view.get(Table::InternalProgress, &Key::name(PARTIES_KEY))?;
-    Ok(row.map_or(0, |row| number_in_key(&row, 0)))
-}
-
-const PARTIES_KEY: &str = "parties";
 
 struct Step<'a> {
     view: &'a View,
@@ -175,7 +170,7 @@ impl Step<'_> {
                 self.next_party += 1;
                 self.batch.put(Table::InternalPartyId, &Key::address(&address), Key::id(id).as_slice());
                 self.batch.put(Table::InternalParty, &Key::id(id), address.as_slice());
-                self.batch.put(Table::InternalProgress, &Key::name(PARTIES_KEY), Key::id(id + 1).as_slice());
+                put_next_party(&mut self.batch, id + 1);
                 id
             }
         };

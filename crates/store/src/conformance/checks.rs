@@ -5,7 +5,7 @@ use domain::{
 };
 use rand::{Rng, rngs::StdRng};
 
-use super::{Model, RandomChain, Subject, approvals, internal, logs, nfts};
+use super::{Model, RandomChain, Subject, approvals, internal, known_addresses, logs, nfts};
 use crate::{StateVersion, StoreError, Undo};
 
 pub(super) const ORDERS: [Order; 2] = [Order::NewestFirst, Order::OldestFirst];
@@ -22,6 +22,7 @@ pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, r
     transactions(subject, model, chain, rng).await;
     whole_lists(subject, model, chain).await;
     addresses(subject, model, chain).await;
+    known_addresses::known_addresses(subject, model, chain).await;
     tokens(subject, model, chain).await;
     token_search(subject, model, rng).await;
     block_hashes(subject, model).await;

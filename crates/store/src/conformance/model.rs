@@ -66,9 +66,16 @@ impl Model {
     }
 
     /// Every address that ever took part in anything.
-    fn seen(&self) -> BTreeSet<Address> {
+    #[must_use]
+    pub fn seen(&self) -> BTreeSet<Address> {
+        self.seen_up_to(u64::MAX)
+    }
+
+    /// Every address that took part in anything up to a block.
+    #[must_use]
+    pub fn seen_up_to(&self, block: BlockNumber) -> BTreeSet<Address> {
         let mut seen = BTreeSet::new();
-        for changes in &self.blocks {
+        for changes in self.blocks.iter().filter(|changes| changes.block.number <= block) {
             seen.insert(changes.block.miner);
             seen.extend(changes.transactions.iter().flat_map(|tx| [Some(tx.from), tx.to, tx.created]).flatten());
             seen.extend(changes.involved.iter().map(|involvement| involvement.address));

@@ -1,6 +1,6 @@
 //! Internal transactions, by a scan of all of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
     Address, BlockNumber, InternalBlock, InternalEvent, InternalFilter, InternalFrontier, InternalPage, InternalReach,
@@ -80,6 +80,13 @@ impl Model {
         });
         let all = all.filter(|found| filter.matches(found)).collect();
         InternalPage { page: paginate(all, page), reach: self.internal_reach() }
+    }
+
+    /// Every address in an internal transaction.
+    #[must_use]
+    pub fn internal_parties(&self) -> BTreeSet<Address> {
+        let events = self.internal.blocks.values().flatten().flatten();
+        events.flat_map(|event| [Some(event.from), event.to]).flatten().collect()
     }
 
     /// Whether an address is part of an internal transaction in a block.

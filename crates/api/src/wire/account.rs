@@ -1,0 +1,132 @@
+use domain::Page;
+use enrichment::{AccountListing, RankedAccount};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Address, Coverage, Decimal};
+use crate::params::Paging;
+
+/// An account by the size of its native balance.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Account {
+    /// From 1. Accounts with the same balance are in the order of their addresses.
+    #[schema(example = 1)]
+    pub rank: u64,
+    pub address: Address,
+    /// In wei.
+    pub balance: Decimal,
+    /// Transactions from or to the address.
+    #[schema(example = 42)]
+    pub tx_count: u64,
+}
+
+/// A page of the largest accounts.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AccountList {
+    pub accounts: Vec<Account>,
+    /// How many accounts the whole list has.
+    #[schema(example = 1_000)]
+    pub total: u64,
+    /// The page number.
+    #[schema(example = 1)]
+    pub page: u64,
+    /// The page size.
+    #[schema(example = 25)]
+    pub limit: u32,
+    /// The block at which all balances are. Null before the first were read.
+    #[schema(required = true, example = 18_250)]
+    pub block: Option<u64>,
+    /// Whether the balances of all addresses of the index were read. Otherwise larger accounts may be missing.
+    pub all_addresses_read: bool,
+    /// How many of them were read.
+    #[schema(example = 120_000)]
+    pub addresses_read: u64,
+    /// How much of that is done, in percent.
+    #[schema(example = 100)]
+    pub percent_read: u8,
+    #[serde(flatten)]
+    pub coverage: Coverage,
+}
+
+impl AccountList {
+    #[must_use]
+    pub fn new(
+        listing: &AccountListing,
+        page: Page<RankedAccount>,
+        tx_counts: Vec<u64>,
+        paging: Paging,
+        coverage: domain::Coverage,
+    ) -> Self {
+        let account = |(account, tx_count): (RankedAccount, u64)| Account {
+            rank: account.rank,
+            address: account.address.into(),
+            balance: account.balance.into(),
+            tx_count,
+        };
+        Self {
+            accounts: page.items.into_iter().zip(tx_counts).map(account).collect(),
+            total: page.total,
+            page: paging.page(),
+            limit: paging.limit(),
+            block: listing.block.map(|block| block.number),
+            all_addresses_read: listing.is_complete,
+            addresses_read: listing.addresses_read,
+            percent_read: listing.percent,
+            coverage: coverage.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::U256;
+
+    use super::*;
+
+    #[test]
+    fn accounts_have_the_documented_names_and_types() {
+        let account = RankedAccount { rank: 26, address: domain::Address::repeat_byte(0xab), balance: U256::MAX };
+        let block = domain::BlockRef { number: 18_250, hash: domain::B256::repeat_byte(1) };
+        let listing = AccountListing {
+            block: Some(block),
+            is_complete: true,
+            addresses_read: 120_000,
+            percent: 100,
+            ..AccountListing::default()
+        };
+        let page = Page { items: vec![account], total: 1_000 };
+        let coverage = domain::Coverage { first_block: Some(0) };
+        insta::assert_json_snapshot!(AccountList::new(&listing, page, vec![42], Paging::default(), coverage), @r#"
+        {
+          "accounts": [
+            {
+              "rank": 26,
+              "address": "0xABaBaBaBABabABabAbAbABAbABabababaBaBABaB",
+              "balance": "115792089237316195423570985008687907853269984665640564039457584007913129639935",
+              "txCount": 42
+            }
+          ],
+          "total": 1000,
+          "page": 1,
+          "limit": 25,
+          "block": 18250,
+          "allAddressesRead": true,
+          "addressesRead": 120000,
+          "percentRead": 100,
+          "firstIndexedBlock": 0,
+          "complete": true
+        }
+        "#);
+        let unread = AccountList::new(
+            &AccountListing::default(),
+            Page::empty(0),
+            Vec::new(),
+            Paging::default(),
+            domain::Coverage::default(),
+        );
+        let unread = serde_json::to_value(unread).unwrap();
+        assert_eq!((&unread["block"], &unread["allAddressesRead"]), (&serde_json::Value::Null, &false.into()));
+    }
+}

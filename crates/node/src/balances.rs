@@ -1,0 +1,123 @@
+//! Balances of many accounts at one block.
+
+use std::sync::atomic::Ordering;
+
+use alloy_primitives::U256;
+use domain::{Address, BlockRef};
+
+use crate::{
+    NodeError,
+    decode::{CappedBytes, Wide},
+    limiter::Priority,
+    packed_balances,
+    rpc_error::RpcErrorKind,
+    state::BlockParam,
+    upstream::{Call, Upstream},
+};
+
+const PACKED: &str = "eth_call";
+const SINGLE: &str = "eth_getBalance";
+/// Balances per request, if the node does not run the program.
+const GROUP: usize = 100;
+
+/// In the order of the addresses. Never of another block: the balances of a list must be of the same block.
+pub(crate) async fn fetch_balances(
+    upstream: &Upstream,
+    addresses: &[Address],
+    at: BlockRef,
+) -> Result<Vec<U256>, NodeError> {
+    let state = BlockParam::of(upstream, at);
+    let outcome = request_all(upstream, addresses, &state).await;
+    match outcome.as_ref().err().and_then(|error| state.fallback(upstream, error)) {
+        Some(other) => request_all(upstream, addresses, &other).await,
+        None => outcome,
+    }
+}
+
+async fn request_all(upstream: &Upstream, addresses: &[Address], block: &BlockParam) -> Result<Vec<U256>, NodeError> {
+    let lacks_packed_balances = &upstream.capabilities().lacks_packed_balances;
+    let mut balances = Vec::with_capacity(addresses.len());
+    for group in addresses.chunks(packed_balances::MOST_ACCOUNTS) {
+        if group.len() == 1 || lacks_packed_balances.load(Ordering::Relaxed) {
+            balances.extend(request_singly(upstream, group, block).await?);
+            continue;
+        }
+        match request_packed(upstream, group, block).await? {
+            Ok(packed) => balances.extend(complete(upstream, group, packed, block).await?),
+            Err(Refusal(failure)) => {
+                balances.extend(request_singly(upstream, group, block).await?);
+                // Only now is it certain that the program is the reason, not the block.
+                lacks_packed_balances.store(true, Ordering::Relaxed);
+                tracing::info!(
+                    endpoint = upstream.name(),
+                    failure,
+                    "balances are requested one by one, since the node does not run a program for many"
+                );
+            }
+        }
+    }
+    Ok(balances)
+}
+
+/// Why the node did not run the program.
+struct Refusal(String);
+
+/// Reads the balances by one call; None in place of one that is too large for the program.
+async fn request_packed(
+    upstream: &Upstream,
+    addresses: &[Address],
+    block: &BlockParam,
+) -> Result<Result<Vec<Option<U256>>, Refusal>, NodeError> {
+    let (sender, gas) = (packed_balances::SENDER, packed_balances::GAS);
+    let code = packed_balances::pack(addresses);
+    let params = format!(r#"[{{"from":"{sender:#x}","data":"{code}","gas":"{gas:#x}"}},{block}]"#);
+    match upstream.call::<CappedBytes>(&queued(PACKED, params)).await {
+        Ok(Some(CappedBytes::Bytes(returned))) => Ok(packed_balances::unpack(&returned, addresses.len())
+            .ok_or_else(|| Refusal("an unexpected result".to_owned()))),
+        Ok(_) => Ok(Err(Refusal("no result".to_owned()))),
+        // No contract is called, so a failed execution says something about the node, such as its limit of gas.
+        Err(error)
+            if matches!(
+                error.rpc_kind(),
+                Some(RpcErrorKind::InvalidParams | RpcErrorKind::Fatal | RpcErrorKind::Execution)
+            ) =>
+        {
+            Ok(Err(Refusal(error.to_string())))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Requests those balances alone that are too large for the program.
+async fn complete(
+    upstream: &Upstream,
+    addresses: &[Address],
+    packed: Vec<Option<U256>>,
+    block: &BlockParam,
+) -> Result<Vec<U256>, NodeError> {
+    let large = addresses.iter().zip(&packed).filter(|(_, balance)| balance.is_none());
+    let large: Vec<Address> = large.map(|(address, _)| *address).collect();
+    let mut single = request_singly(upstream, &large, block).await?.into_iter();
+    Ok(packed.into_iter().map(|balance| balance.or_else(|| single.next()).unwrap_or_default()).collect())
+}
+
+async fn request_singly(
+    upstream: &Upstream,
+    addresses: &[Address],
+    block: &BlockParam,
+) -> Result<Vec<U256>, NodeError> {
+    let mut balances = Vec::with_capacity(addresses.len());
+    for group in addresses.chunks(GROUP) {
+        let calls: Vec<Call> =
+            group.iter().map(|address| queued(SINGLE, format!(r#"["{address:#x}",{block}]"#))).collect();
+        for response in upstream.call_many::<Wide>(&calls).await? {
+            balances.push(response?.ok_or_else(|| NodeError::invalid_response(SINGLE, "no result"))?.0);
+        }
+    }
+    Ok(balances)
+}
+
+/// Nobody waits for these.
+fn queued(method: &'static str, params: String) -> Call {
+    Call::new(method, params).with_priority(Priority::Queued)
+}

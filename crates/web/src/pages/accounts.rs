@@ -1,0 +1,74 @@
+use askama::Template;
+use axum::{
+    extract::{Query, State},
+    response::Response,
+};
+use domain::Address;
+use enrichment::{AccountListing, RankedAccount};
+
+use super::App;
+use crate::{
+    error::PageError,
+    frame::{Frame, Section},
+    page_names::PageNames,
+    view::{AddressLink, Amount, BlockLink, Pager, Paging, grouped},
+};
+
+#[derive(Template)]
+#[template(path = "accounts.html")]
+struct Accounts {
+    frame: Frame,
+    accounts: Vec<AccountRow>,
+    block: Option<BlockLink>,
+    is_complete: bool,
+    addresses_read: String,
+    percent: u8,
+    pager: Pager,
+}
+
+struct AccountRow {
+    key: Address,
+    rank: String,
+    address: AddressLink,
+    balance: Amount,
+    transactions: String,
+}
+
+impl AccountRow {
+    fn new(account: RankedAccount, tx_count: u64, names: &PageNames) -> Self {
+        Self {
+            key: account.address,
+            rank: grouped(account.rank),
+            address: names.address(account.address),
+            balance: names.coin(account.balance),
+            transactions: grouped(tx_count),
+        }
+    }
+}
+
+pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
+    let Some(top_accounts) = &app.top_accounts else {
+        let advice = "This explorer does not list top accounts. Its operator can turn that on with --top-accounts on.";
+        return app.not_found("No top accounts", advice).await;
+    };
+    let names = &app.page_names();
+    let listing = top_accounts.listing();
+    let AccountListing { block, is_complete, addresses_read, percent, .. } = *listing;
+    let listed = listing.page(paging.request());
+    let addresses: Vec<Address> = listed.items.iter().map(|account| account.address).collect();
+    let counts = app.chain.count_transactions(&addresses).await?;
+    let rows = listed.items.into_iter().zip(counts);
+    app.page(
+        names,
+        &Accounts {
+            frame: app.frame("Top accounts", Section::Accounts).await,
+            accounts: rows.map(|(account, count)| AccountRow::new(account, count, names)).collect(),
+            block: block.map(|block| BlockLink::new(block.number)),
+            is_complete,
+            addresses_read: grouped(addresses_read),
+            percent,
+            pager: paging.pager("/accounts", listed.total),
+        },
+    )
+    .await
+}
