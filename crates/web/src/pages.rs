@@ -52,7 +52,7 @@ pub(crate) use search::verified::VerifiedNames;
 type App = Arc<WebState>;
 
 /// The patterns of all pages, assets and redirects, for metrics.
-pub const ROUTES: [&str; 37] = [
+pub const ROUTES: [&str; 38] = [
     "/",
     "/blocks",
     "/block/{id}",
