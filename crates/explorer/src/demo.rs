@@ -16,7 +16,7 @@ use devchain::{
 use egress::{EgressConfig, Insecure};
 use node::NodeConfig;
 use tokio_util::sync::CancellationToken;
-use web::BasePath;
+use web::{BasePath, Branding};
 
 use crate::{
     admin::AdminConfig,
@@ -58,11 +58,15 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         traces: ingest::Traces::Auto,
         lower_head_after: None,
         labels: demo_names::labels(&contracts)?,
-        token_prefix: domain::TokenPrefix::default(),
+        // The specification of the API has the names of BNB Smart Chain.
+        token_prefix: Some(domain::TokenPrefix::Bep),
         dexes: demo_names::dexes(&contracts)?,
         name_files: NameFiles::default(),
         chain_name: "Demo chain".to_owned(),
         base_path: BasePath::default(),
+        branding: Branding::default(),
+        public_url: None,
+        has_sitemap: false,
         coin: config::DEFAULT_COIN.to_owned(),
         memory,
         access: api::OwnerAccess::Open,

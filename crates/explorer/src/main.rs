@@ -37,6 +37,7 @@ mod site;
 mod snapshot;
 mod stores;
 mod supervisor;
+mod token_prefix;
 mod webhook_commands;
 
 use std::{process::ExitCode, time::Duration};

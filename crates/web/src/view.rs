@@ -12,7 +12,7 @@ mod source;
 mod text;
 mod time;
 
-pub(crate) use amount::{Amount, grouped, in_units};
+pub(crate) use amount::{Amount, counted, grouped, in_units};
 pub(crate) use chart::{Axes, Chart};
 pub(crate) use csv::csv;
 pub(crate) use fields::{DecodedView, FieldRow, FieldValue};

@@ -49,6 +49,7 @@ mod schemathesis;
 mod slow_clients;
 mod sums;
 mod support;
+mod token_prefix;
 mod tokens;
 mod traces;
 mod upgrade;

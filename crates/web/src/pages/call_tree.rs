@@ -16,7 +16,7 @@ use crate::{
     interfaces::KnownInterface,
     page_names::PageNames,
     state::WebState,
-    view::{AddressLink, Amount, TransactionLink, grouped, sanitize_name, short},
+    view::{AddressLink, Amount, TransactionLink, counted, grouped, sanitize_name, short},
 };
 
 /// Deeper calls are indented like these.
@@ -61,8 +61,15 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     };
     let calls = app.call_rows(&tree.frames, names).await?;
     let title = format!("Calls of transaction {}", short(&format!("{hash:#x}")));
+    let description =
+        format!("{title} on {}: {} as a tree, from a trace.", names.chain, counted(calls.len() as u64, "call"));
     let page = CallTreePage {
-        frame: app.frame(title, Section::Transactions).await,
+        frame: app
+            .frame(title, Section::Transactions)
+            .await
+            .described(description)
+            .at(format!("/tx/{hash:#x}/calls"))
+            .unlisted_if(!missing.is_empty()),
         transaction: TransactionLink::new(hash),
         calls,
         left_out: tree.left_out,

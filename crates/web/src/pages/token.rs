@@ -11,7 +11,9 @@ use crate::{
     error::PageError,
     frame::{Frame, Section},
     page_names::PageNames,
-    view::{AddressLink, Amount, BlockLink, NftLink, Pager, Paging, TransferRow, grouped, sanitize_name, short},
+    view::{
+        AddressLink, Amount, BlockLink, NftLink, Pager, Paging, TransferRow, counted, grouped, sanitize_name, short,
+    },
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -115,15 +117,29 @@ pub(super) async fn show(
     let (name, symbol) = (sanitize_name(&metadata.name), sanitize_name(&metadata.symbol));
     let address = token.address.to_checksum(None);
     let title = [&name, &symbol].into_iter().find(|text| !text.is_empty()).cloned();
-    let title = format!("Token {}", title.unwrap_or_else(|| short(&address)));
+    let title = title.unwrap_or_else(|| short(&address));
+    let kind = names.token_kind(token.kind);
+    let description = format!(
+        "{title}{}: {kind} token on {} with {} and {}, contract {address}.",
+        if symbol.is_empty() || symbol == title { String::new() } else { format!(" ({symbol})") },
+        names.chain,
+        counted(token.holder_count, "holder"),
+        counted(token.transfer_count, "transfer"),
+    );
+    let title = format!("Token {title}");
     app.page(
         names,
         &TokenPage {
-            frame: app.frame(title, Section::Tokens).await.live_if(params.paging.is_first()),
+            frame: app
+                .frame(title, Section::Tokens)
+                .await
+                .described(description)
+                .at_page(&pager)
+                .live_if(params.paging.is_first()),
             address,
             name,
             symbol,
-            kind: names.token_kind(token.kind),
+            kind,
             has_ids: token.kind != TokenKind::Bep20,
             supply: (token.kind != TokenKind::Bep1155)
                 .then(|| Amount::of(metadata.total_supply, metadata.decimals, "")),

@@ -10,7 +10,7 @@ use crate::{
     error::PageError,
     frame::{Frame, Section},
     page_names::PageNames,
-    view::{AddressLink, Amount, Pager, Paging, TokenLink, grouped, sanitize_name},
+    view::{AddressLink, Amount, Pager, Paging, TokenLink, counted, grouped, sanitize_name},
 };
 
 #[derive(Template)]
@@ -53,12 +53,23 @@ impl TokenRow {
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
     let names = &app.page_names();
     let listed = app.chain.list_tokens(paging.request()).await?;
+    let pager = paging.pager("/tokens", listed.total);
+    let description = format!(
+        "Tokens on {} by number of holders: {} with their type, supply, holders and transfers.",
+        names.chain,
+        counted(listed.total, "token")
+    );
     app.page(
         names,
         &Tokens {
-            frame: app.frame("Tokens", Section::Tokens).await.live_if(paging.is_first()),
+            frame: app
+                .frame("Tokens", Section::Tokens)
+                .await
+                .described(description)
+                .at_page(&pager)
+                .live_if(paging.is_first()),
             tokens: listed.items.iter().map(|token| TokenRow::new(token, names)).collect(),
-            pager: paging.pager("/tokens", listed.total),
+            pager,
         },
     )
     .await

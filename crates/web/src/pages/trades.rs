@@ -10,7 +10,7 @@ use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    view::{Pager, Paging, TradeRow, sanitize_name, url_encode},
+    view::{Pager, Paging, TradeRow, counted, sanitize_name, url_encode},
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -37,13 +37,25 @@ pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -
     let filter = TradeFilter { exchanges, ..TradeFilter::default() };
     let listed = app.chain.list_trades(&filter, params.paging.request()).await?;
     let path = dex.map_or_else(|| "/trades".to_owned(), |dex| format!("/trades?dex={}", url_encode(dex)));
+    let pager = params.paging.pager(path, listed.total);
+    let description = format!(
+        "Trades on decentralised exchanges of {}, the newest first: {} with their pair and amounts.",
+        names.chain,
+        counted(listed.total, "trade")
+    );
     app.page(
         names,
         &Trades {
-            frame: app.frame("Trades", Section::Trades).await.live_if(params.paging.is_first()),
+            frame: app
+                .frame("Trades", Section::Trades)
+                .await
+                .described(description)
+                .at_page(&pager)
+                .unlisted_if(dex.is_some())
+                .live_if(params.paging.is_first()),
             dex: dex.map(sanitize_name),
             trades: listed.items.iter().map(|trade| TradeRow::new(trade, names)).collect(),
-            pager: params.paging.pager(path, listed.total),
+            pager,
         },
     )
     .await
