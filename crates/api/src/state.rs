@@ -2,7 +2,7 @@ use std::{fmt, sync::Arc};
 
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
-use domain::{BlockNumber, ReplicaStatus, SyncStatus, TaskStatus, TokenPrefix};
+use domain::{BlockNumber, ChainTokenPrefix, ReplicaStatus, SyncStatus, TaskStatus, TokenPrefix};
 use enrichment::{Accounts, Allowances, Failures, NftMetadataFetcher, OperatorNames, TopAccounts, TransactionTraces};
 use node::NodeClient;
 use store::{ChainReader, SharedJobs, SharedQuotas, UserRecords, VerifiedContracts};
@@ -42,7 +42,7 @@ pub struct ApiParts {
     pub tasks: watch::Receiver<Vec<TaskStatus>>,
     /// Of addresses and exchanges.
     pub names: Arc<OperatorNames>,
-    pub token_prefix: TokenPrefix,
+    pub token_prefix: ChainTokenPrefix,
     pub access: OwnerAccess,
     pub limits: LimitConfig,
     /// Set if other processes serve from the same store, too.
@@ -68,7 +68,7 @@ pub struct ApiState {
     pub(crate) tasks: watch::Receiver<Vec<TaskStatus>>,
     pub(crate) node: NodeClient,
     pub(crate) names: Arc<OperatorNames>,
-    pub(crate) token_prefix: TokenPrefix,
+    token_prefix: ChainTokenPrefix,
     pub(crate) records: Arc<dyn UserRecords>,
     pub(crate) verified: Arc<dyn VerifiedContracts>,
     pub(crate) jobs: VerificationJobs,
@@ -130,6 +130,10 @@ impl ApiState {
             metrics,
             response_cache_bytes: parts.response_cache_bytes,
         }
+    }
+
+    pub(crate) fn token_prefix(&self) -> TokenPrefix {
+        self.token_prefix.get()
     }
 
     /// The services behind the API, for its dialects.

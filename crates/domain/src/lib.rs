@@ -67,7 +67,7 @@ pub use token::{
     AuditResult, AuditSample, Balance, BalanceKey, BalanceSource, Holder, PendingToken, Token, TokenBalance,
     TokenBalanceAt, TokenKind, TokenMetadata,
 };
-pub use token_prefix::{TokenPrefix, UnknownTokenPrefix};
+pub use token_prefix::{ChainTokenPrefix, TokenPrefix, UnknownTokenPrefix};
 pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
 pub use transaction::{Selector, Transaction};
 pub use transaction_detail::{BlobFields, TransactionDetail, TransactionEvents};

@@ -16,7 +16,7 @@ use enrichment::{DexEntry, Dexes, IpfsGateway, Labels};
 use ingest::Traces;
 use node::{NodeConfig, PollBounds};
 use store::WebhookLimits;
-use web::{BasePath, TourStop};
+use web::{Accent, BasePath, Branding, FooterLinks, Logo, LogoError, PublicUrl, TourStop};
 use webhooks::EncryptionKey;
 
 use crate::{
@@ -103,7 +103,8 @@ pub(crate) struct ServiceConfig {
     /// None: chosen by the chain.
     pub(crate) lower_head_after: Option<Duration>,
     pub(crate) labels: Labels,
-    pub(crate) token_prefix: TokenPrefix,
+    /// None: chosen by the chain.
+    pub(crate) token_prefix: Option<TokenPrefix>,
     pub(crate) dexes: Dexes,
     /// Read again on request.
     pub(crate) name_files: NameFiles,
@@ -111,6 +112,11 @@ pub(crate) struct ServiceConfig {
     pub(crate) chain_name: String,
     /// The path below which a proxy serves the API and the pages.
     pub(crate) base_path: BasePath,
+    /// The look of the pages.
+    pub(crate) branding: Branding,
+    /// Where users and search engines find the pages.
+    pub(crate) public_url: Option<PublicUrl>,
+    pub(crate) has_sitemap: bool,
     /// The symbol of the native coin.
     pub(crate) coin: String,
     /// Links of the first page to what a newcomer may want to see.
@@ -193,6 +199,13 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
     if options.ipfs_gateway.is_some() && options.nft_metadata != Some(cli::Switch::On) {
         bail!("--ipfs-gateway is used for metadata of NFTs: turn it on with --nft-metadata on");
     }
+    let has_sitemap = options.sitemap == Some(cli::Switch::On);
+    if has_sitemap && options.public_url.is_none() {
+        bail!(
+            "a sitemap has complete URLs: give that of the explorer with --public-url, such as https://explorer.example"
+        );
+    }
+    let branding = branding(&options)?;
     let mut node = NodeConfig::new(options.rpc.clone());
     node.max_concurrency = options.rpc_concurrency.unwrap_or(node.max_concurrency);
     node.calls_per_second = options.rpc_calls_per_second;
@@ -241,11 +254,14 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
             Some(cli::Traces::Auto) | None => Traces::Auto,
         },
         labels,
-        token_prefix: options.token_prefix.unwrap_or_default(),
+        token_prefix: options.token_prefix,
         dexes,
         name_files,
         chain_name: options.chain_name.unwrap_or_else(|| DEFAULT_CHAIN_NAME.to_owned()),
         base_path: options.base_path.unwrap_or_default(),
+        branding,
+        public_url: options.public_url,
+        has_sitemap,
         coin: options.coin.unwrap_or_else(|| DEFAULT_COIN.to_owned()),
         tour: Vec::new(),
         memory,
@@ -302,6 +318,22 @@ fn admin(
         (None, None) => return Ok(AdminConfig { socket, listen: None }),
     };
     Ok(AdminConfig { socket, listen: listen.map(|address| (address, token)) })
+}
+
+fn branding(options: &RunOptions) -> anyhow::Result<Branding> {
+    let logo = options.logo.as_deref().map(read_logo).transpose()?;
+    let accent = Accent { light: options.accent_light, dark: options.accent_dark };
+    let links = &options.footer_link;
+    let links = FooterLinks::new(links).context("invalid [[footer-link]] entries in the configuration file")?;
+    Ok(Branding::new(logo, accent, links)?)
+}
+
+fn read_logo(path: &Path) -> anyhow::Result<Logo> {
+    let invalid = || format!("the file {} of --logo cannot be used", path.display());
+    let length = std::fs::metadata(path).with_context(|| format!("cannot read the logo {}", path.display()))?.len();
+    ensure!(length <= Logo::MAX_BYTES as u64, "{}: {}", invalid(), LogoError::TooLarge { bytes: length });
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read the logo {}", path.display()))?;
+    Logo::new(bytes).with_context(invalid)
 }
 
 fn webhook_limits(options: &RunOptions) -> anyhow::Result<WebhookLimits> {

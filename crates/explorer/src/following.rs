@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{BlockNumber, SyncStatus};
+use domain::{BlockNumber, ChainTokenPrefix, SyncStatus};
 use ingest::{Follower, IngestConfig, IngestError, OperatorRequests, Progress, Traces};
 use node::NodeClient;
 use store::Store;
@@ -24,6 +24,8 @@ pub(crate) struct Following {
     pub(crate) start_block: Option<BlockNumber>,
     pub(crate) traces: Traces,
     pub(crate) lower_head_after: Option<Duration>,
+    /// Chosen by the chain, unless the operator gave one.
+    pub(crate) token_prefix: ChainTokenPrefix,
     /// Bytes.
     pub(crate) waiting_blocks: usize,
     pub(crate) status: watch::Sender<SyncStatus>,
@@ -65,7 +67,11 @@ impl Following {
                         tracing::warn!(%error, "waiting for the store");
                         tokio::time::sleep(NODE_RETRY).await;
                     }
-                    bound => return bound.map_err(|error| stores::explain_binding(error, &self.location)),
+                    Err(error) => return Err(stores::explain_binding(error, &self.location)),
+                    Ok(start_block) => {
+                        self.token_prefix.choose(identity.chain_id);
+                        return Ok(start_block);
+                    }
                 },
                 Err(error) => {
                     tracing::warn!(%error, "waiting for the node");

@@ -35,6 +35,7 @@ mod site;
 mod snapshot;
 mod stores;
 mod supervisor;
+mod token_prefix;
 mod webhook_commands;
 
 use std::{process::ExitCode, time::Duration};

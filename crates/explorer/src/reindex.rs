@@ -5,7 +5,7 @@ mod options;
 use std::{sync::Arc, time::Duration};
 
 use anyhow::{anyhow, bail};
-use domain::{BlockNumber, SyncPhase, SyncStatus};
+use domain::{BlockNumber, ChainTokenPrefix, SyncPhase, SyncStatus};
 use ingest::Progress;
 use node::NodeClient;
 use store::{Store, StoreError};
@@ -98,6 +98,8 @@ fn following(
         start_block: config.start_block,
         traces: config.traces,
         lower_head_after: config.lower_head_after,
+        // Nothing is served.
+        token_prefix: ChainTokenPrefix::default(),
         waiting_blocks: config.memory.waiting_blocks(),
         status,
         progress,

@@ -26,6 +26,7 @@ use crate::{
     site,
     stores::{self, OlderIndex, OpenStore, Sender},
     supervisor::Supervisor,
+    token_prefix,
 };
 
 /// Time for the parts to end at shutdown, which takes less than two seconds in total.
@@ -82,6 +83,7 @@ impl Service {
             None => followed,
         };
 
+        let token_prefix = token_prefix::find(config.token_prefix, &store, &cancel).await;
         let needs_hooks = roles.serve || roles.deliver;
         let hooks = if needs_hooks {
             let key = config.encryption_key.as_ref();
@@ -102,7 +104,7 @@ impl Service {
                     }
                     None => (Turn::always(), None),
                 };
-                hooks.clone().start(store.reader(), &sync, config.token_prefix, &supervisor, shares)
+                hooks.clone().start(store.reader(), &sync, token_prefix.clone(), &supervisor, shares)
             }
             _ => tokio::spawn(std::future::ready(())),
         };
@@ -147,7 +149,7 @@ impl Service {
                 shared_quotas: shared.as_ref().map(|shared| Arc::new(shared.quotas()) as Arc<dyn SharedQuotas>),
                 shared_jobs: shared.as_ref().map(|shared| Arc::new(shared.running_jobs()) as Arc<dyn SharedJobs>),
                 proxies: config.proxies.clone(),
-                token_prefix: config.token_prefix,
+                token_prefix: token_prefix.clone(),
                 response_cache_bytes: config.memory.response_cache(),
             });
             let services = state.services();
@@ -163,12 +165,15 @@ impl Service {
                 sync: sync.clone(),
                 names: Names {
                     operator: Arc::clone(&names),
-                    token_prefix: config.token_prefix,
+                    token_prefix: token_prefix.clone(),
                     chain: config.chain_name,
                     coin: config.coin,
                 },
                 tour: config.tour,
                 base_path: config.base_path.clone(),
+                branding: config.branding,
+                public_url: config.public_url,
+                has_sitemap: config.has_sitemap,
                 pages_per_minute: config.pages_per_minute,
                 proxies: config.proxies,
             });
@@ -233,6 +238,7 @@ impl Service {
                     start_block: config.start_block,
                     traces: config.traces,
                     lower_head_after: config.lower_head_after,
+                    token_prefix,
                     waiting_blocks: config.memory.waiting_blocks(),
                     status,
                     progress: Arc::clone(&progress),

@@ -1,26 +1,28 @@
-//! Style sheet, scripts and icon. They are part of the binary, and their names contain a hash of the content, so that browsers
-//! can cache them forever.
+//! Style sheets, scripts, icon and logo. Their names contain a hash of the content, so that browsers can cache them forever. All
+//! but those of the operator are part of the binary.
 
 use std::sync::LazyLock;
 
 use axum::{
     Router,
-    extract::Path,
+    body::Bytes,
+    extract::{Path, State},
     http::{
-        StatusCode,
-        header::{CACHE_CONTROL, CONTENT_TYPE},
+        HeaderValue, StatusCode,
+        header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE},
     },
     response::{IntoResponse, Response},
     routing::get,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::{branding::Logo, pages::App};
+
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 const ONE_DAY: &str = "public, max-age=86400";
 const ICON: &str = include_str!("../assets/icon.svg");
 
-pub(crate) static STYLE: LazyLock<Asset> =
-    LazyLock::new(|| Asset::new("style", "css", "text/css; charset=utf-8", include_str!("../assets/style.css")));
+pub(crate) static STYLE: LazyLock<Asset> = LazyLock::new(|| Asset::style("style", include_str!("../assets/style.css")));
 pub(crate) static SCRIPT: LazyLock<Asset> =
     LazyLock::new(|| Asset::script("explorer", include_str!("../assets/explorer.js")));
 pub(crate) static FORMS: LazyLock<Asset> = LazyLock::new(|| {
@@ -33,36 +35,64 @@ pub(crate) static THEME: LazyLock<Asset> = LazyLock::new(|| Asset::script("theme
 pub(crate) struct Asset {
     pub(crate) path: String,
     kind: &'static str,
-    content: &'static str,
+    content: Bytes,
+    /// Replaces the content security policy of pages.
+    policy: Option<&'static str>,
 }
 
 impl Asset {
-    fn new(name: &str, extension: &str, kind: &'static str, content: &'static str) -> Self {
-        Self { path: format!("/assets/{name}-{:016x}.{extension}", xxh3_64(content.as_bytes())), kind, content }
+    pub(crate) fn new(name: &str, extension: &str, kind: &'static str, content: impl Into<Bytes>) -> Self {
+        let content = content.into();
+        Self { path: format!("/assets/{name}-{:016x}.{extension}", xxh3_64(&content)), kind, content, policy: None }
+    }
+
+    pub(crate) fn style(name: &str, content: impl Into<Bytes>) -> Self {
+        Self::new(name, "css", "text/css; charset=utf-8", content)
     }
 
     fn script(name: &str, content: &'static str) -> Self {
         Self::new(name, "js", "text/javascript; charset=utf-8", content)
     }
+
+    pub(crate) fn with_policy(self, policy: &'static str) -> Self {
+        Self { policy: Some(policy), ..self }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn content(&self) -> &[u8] {
+        &self.content
+    }
+
+    fn response(&self, caching: &'static str) -> Response {
+        let headers = [(CONTENT_TYPE, self.kind), (CACHE_CONTROL, caching)];
+        let mut response = (headers, self.content.clone()).into_response();
+        if let Some(policy) = self.policy {
+            response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+        }
+        response
+    }
 }
 
-pub(crate) fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
+pub(crate) fn router() -> Router<App> {
     Router::new()
         .route("/assets/{name}", get(get_asset))
         .route("/favicon.ico", get(get_icon))
         .route("/favicon.svg", get(get_icon))
 }
 
-async fn get_asset(Path(name): Path<String>) -> Response {
-    let asset = [&STYLE, &SCRIPT, &THEME, &FORMS]
-        .into_iter()
-        .find(|asset| asset.path.strip_prefix("/assets/") == Some(name.as_str()));
-    match asset {
-        Some(asset) => ([(CONTENT_TYPE, asset.kind), (CACHE_CONTROL, IMMUTABLE)], asset.content).into_response(),
+async fn get_asset(State(app): State<App>, Path(name): Path<String>) -> Response {
+    let own: [&Asset; 4] = [&STYLE, &SCRIPT, &THEME, &FORMS];
+    let mut assets = own.into_iter().chain(app.branding.assets());
+    match assets.find(|asset| asset.path.strip_prefix("/assets/") == Some(name.as_str())) {
+        Some(asset) => asset.response(IMMUTABLE),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }
 
-async fn get_icon() -> Response {
-    ([(CONTENT_TYPE, "image/svg+xml"), (CACHE_CONTROL, ONE_DAY)], ICON).into_response()
+/// Browsers show it whatever its name: the response has its type.
+async fn get_icon(State(app): State<App>) -> Response {
+    match app.branding.logo().map(Logo::asset) {
+        Some(logo) => logo.response(ONE_DAY),
+        None => ([(CONTENT_TYPE, "image/svg+xml"), (CACHE_CONTROL, ONE_DAY)], ICON).into_response(),
+    }
 }

@@ -1,6 +1,6 @@
 //! The layout around every page.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
@@ -9,17 +9,23 @@ use domain::{BlockNumber, SyncPhase};
 use crate::{
     assets::{Asset, FORMS, SCRIPT, STYLE, THEME},
     base_path::BasePath,
+    branding::Branding,
     error::PageError,
     state::WebState,
-    view::grouped,
+    view::{Pager, grouped, sanitize_text},
 };
 
 /// The footer warns if the node is further behind the index than this.
 const MAX_NODE_LAG: u64 = 10;
 
+/// Search engines show about this many characters of a description.
+const MAX_DESCRIPTION: usize = 200;
+
 /// Title, navigation and health of the index.
 pub(crate) struct Frame {
     pub(crate) title: String,
+    /// What is on the page, in a sentence.
+    pub(crate) description: String,
     pub(crate) chain: String,
     pub(crate) section: Section,
     /// Whether new blocks can change the page, so that it follows them.
@@ -30,6 +36,12 @@ pub(crate) struct Frame {
     /// Whether top accounts are listed.
     pub(crate) has_accounts: bool,
     pub(crate) search: String,
+    /// The path and the query by which search engines list the page; None for one that they leave out.
+    path: Option<String>,
+    /// Whether the page has an address of its own, but is not worth a place in the results of a search.
+    is_unlisted: bool,
+    site_url: Option<Arc<str>>,
+    pub(crate) branding: Branding,
     /// For scripts, which make links too.
     pub(crate) base_path: BasePath,
     pub(crate) style: &'static Asset,
@@ -68,6 +80,45 @@ pub(crate) struct Health {
 }
 
 impl Frame {
+    /// The path of the page, always the same for the same content.
+    pub(crate) fn at(self, path: impl Into<String>) -> Self {
+        Self { path: Some(path.into()), ..self }
+    }
+
+    /// A page of a list. Only the first is listed by search engines: the others change with every block.
+    pub(crate) fn at_page(self, pager: &Pager) -> Self {
+        self.at(pager.address()).unlisted_if(!pager.is_first())
+    }
+
+    /// Search engines leave the page out, such as a filtered list.
+    pub(crate) fn unlisted_if(self, is_unlisted: bool) -> Self {
+        Self { is_unlisted: self.is_unlisted || is_unlisted, ..self }
+    }
+
+    /// Describes what is on the page. The text may contain names that strangers chose.
+    pub(crate) fn described(self, text: impl AsRef<str>) -> Self {
+        Self { description: sanitize_text(text.as_ref(), MAX_DESCRIPTION).replace('\n', " "), ..self }
+    }
+
+    pub(crate) fn is_listed(&self) -> bool {
+        self.path.is_some() && !self.is_unlisted
+    }
+
+    /// The complete URL, if the operator has told where users find the pages.
+    pub(crate) fn canonical(&self) -> Option<String> {
+        self.path.as_deref().and_then(|path| self.absolute(path))
+    }
+
+    /// The image in previews of links.
+    pub(crate) fn preview(&self) -> Option<String> {
+        let logo = self.branding.logo().filter(|logo| logo.is_raster())?;
+        self.absolute(&logo.asset().path)
+    }
+
+    fn absolute(&self, path: &str) -> Option<String> {
+        self.site_url.as_ref().map(|site| format!("{site}{path}"))
+    }
+
     /// Follows new blocks if they can change the page.
     pub(crate) fn live_if(self, is_live: bool) -> Self {
         Self { is_live, ..self }
@@ -83,8 +134,10 @@ impl WebState {
     pub(crate) async fn frame(&self, title: impl Into<String>, section: Section) -> Frame {
         // A page whose banner cannot be read says so where its content is read.
         let coverage = self.chain.coverage().await.unwrap_or_default();
+        let title = title.into();
         Frame {
-            title: title.into(),
+            description: format!("{title} on {}.", self.names.chain),
+            title,
             chain: self.names.chain.clone(),
             section,
             is_live: false,
@@ -92,6 +145,10 @@ impl WebState {
             health: self.health(),
             has_accounts: self.top_accounts.is_some(),
             search: String::new(),
+            path: None,
+            is_unlisted: false,
+            site_url: self.site_url.clone(),
+            branding: self.branding.clone(),
             base_path: self.base_path.clone(),
             style: &STYLE,
             script: &SCRIPT,

@@ -6,6 +6,7 @@
 
 mod assets;
 mod base_path;
+mod branding;
 mod budget;
 mod details;
 mod diamonds;
@@ -18,6 +19,7 @@ mod method;
 mod names;
 mod page_names;
 mod pages;
+mod public_url;
 mod server_address;
 mod state;
 mod tour;
@@ -27,8 +29,12 @@ use std::sync::Arc;
 
 use axum::Router;
 pub use base_path::BasePath;
+pub use branding::{
+    Accent, Branding, Colour, FooterLink, FooterLinks, InvalidColour, InvalidFooterLink, Logo, LogoError, LowContrast,
+};
 pub use names::Names;
 pub use pages::ROUTES;
+pub use public_url::PublicUrl;
 pub use state::WebParts;
 pub use tour::TourStop;
 

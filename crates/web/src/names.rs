@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use alloy_primitives::address;
-use domain::{Address, Exchange, TokenKind, TokenPrefix, Trade, U256};
+use domain::{Address, ChainTokenPrefix, Exchange, TokenKind, Trade, U256};
 use enrichment::OperatorNames;
 
 use crate::view::Amount;
@@ -17,7 +17,7 @@ const COMMON_NAMES: [(Address, &str); 2] =
 pub struct Names {
     /// Of addresses and exchanges.
     pub operator: Arc<OperatorNames>,
-    pub token_prefix: TokenPrefix,
+    pub token_prefix: ChainTokenPrefix,
     pub chain: String,
     /// The symbol of the native coin.
     pub coin: String,
@@ -35,7 +35,7 @@ impl Names {
     }
 
     pub(crate) fn token_kind(&self, kind: TokenKind) -> &'static str {
-        self.token_prefix.name(kind)
+        self.token_prefix.get().name(kind)
     }
 
     pub(crate) fn dex(&self, trade: &Trade) -> String {

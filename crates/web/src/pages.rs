@@ -20,6 +20,7 @@ mod nft;
 mod nft_metadata;
 mod pending;
 mod search;
+mod sitemap;
 mod state_changes;
 mod token;
 mod tokens;
@@ -49,10 +50,10 @@ use crate::{
 pub(crate) use charts::RecentDays;
 pub(crate) use search::verified::VerifiedNames;
 
-type App = Arc<WebState>;
+pub(crate) type App = Arc<WebState>;
 
 /// The patterns of all pages, assets and redirects, for metrics.
-pub const ROUTES: [&str; 38] = [
+pub const ROUTES: [&str; 40] = [
     "/",
     "/blocks",
     "/block/{id}",
@@ -83,6 +84,8 @@ pub const ROUTES: [&str; 38] = [
     "/verify-ui/jobs/{id}",
     "/repo-ui/{chain}/{address}",
     "/robots.txt",
+    "/sitemap.xml",
+    "/sitemap/{name}",
     "/txs",
     "/blocks/{id}",
     "/transactions/{hash}",
@@ -130,7 +133,9 @@ pub(crate) fn router() -> Router<App> {
                 Redirect::temporary(&format!("/address/{}?tab=contract#code", alphanumeric(&address)))
             }),
         )
-        .route("/robots.txt", get(async || ROBOTS))
+        .route("/robots.txt", get(sitemap::show_robots))
+        .route("/sitemap.xml", get(sitemap::show_index))
+        .route("/sitemap/{name}", get(sitemap::show_file))
         .route("/txs", get(async |RawQuery(query)| moved("/transactions", query)))
         .route(
             "/blocks/{id}",
@@ -153,10 +158,6 @@ pub(crate) fn router() -> Router<App> {
             }),
         )
 }
-
-/// Search results and forms are not worth indexing, and the API is not for people.
-const ROBOTS: &str =
-    "User-agent: *\nDisallow: /api\nDisallow: /v2/api\nDisallow: /sourcify\nDisallow: /search\nDisallow: /verify\n";
 
 /// Redirects to the new path of a page, with the same query.
 fn moved(path: &str, query: Option<String>) -> Redirect {

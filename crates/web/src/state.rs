@@ -11,6 +11,7 @@ use tokio::sync::{OnceCell, watch};
 
 use crate::{
     base_path::BasePath,
+    branding::Branding,
     budget::PageBudget,
     details::Details,
     diamonds::Diamonds,
@@ -18,6 +19,7 @@ use crate::{
     names::Names,
     page_names::{self, CachedName},
     pages::{RecentDays, VerifiedNames},
+    public_url::PublicUrl,
     tour::TourStop,
 };
 
@@ -39,6 +41,10 @@ pub struct WebParts {
     /// Links of the first page to what a newcomer may want to see; without any, there is no such panel.
     pub tour: Vec<TourStop>,
     pub base_path: BasePath,
+    pub branding: Branding,
+    pub public_url: Option<PublicUrl>,
+    /// Needs a public URL.
+    pub has_sitemap: bool,
     /// Pages per minute and client; None means unlimited.
     pub pages_per_minute: Option<NonZeroU32>,
     pub proxies: TrustedProxies,
@@ -63,6 +69,10 @@ pub(crate) struct WebState {
     pub(crate) names: Names,
     pub(crate) tour: Vec<TourStop>,
     pub(crate) base_path: BasePath,
+    pub(crate) branding: Branding,
+    /// The public URL with the base path.
+    pub(crate) site_url: Option<Arc<str>>,
+    pub(crate) has_sitemap: bool,
     pub(crate) known_names: Cache<Address, CachedName>,
     pub(crate) verified_names: VerifiedNames,
     pub(crate) days: RecentDays,
@@ -73,6 +83,8 @@ pub(crate) struct WebState {
 
 impl WebState {
     pub(crate) fn new(parts: WebParts) -> Self {
+        let base_path = parts.base_path;
+        let site_url = parts.public_url.map(|url| format!("{}{}", url.as_str(), base_path.as_str()).into());
         let budget = Arc::new(PageBudget::new(parts.pages_per_minute, parts.proxies));
         Self {
             known: KnownContracts::new(parts.node.clone(), Arc::clone(&parts.chain), Arc::clone(&parts.verified)),
@@ -97,7 +109,10 @@ impl WebState {
             known_names: page_names::cache(),
             verified_names: VerifiedNames::default(),
             days: RecentDays::default(),
-            base_path: parts.base_path,
+            base_path,
+            branding: parts.branding,
+            site_url,
+            has_sitemap: parts.has_sitemap,
         }
     }
 

@@ -13,7 +13,7 @@ mod text;
 mod time;
 mod token_csv;
 
-pub(crate) use amount::{Amount, grouped, in_units};
+pub(crate) use amount::{Amount, counted, grouped, in_units};
 pub(crate) use chart::{Axes, Chart};
 pub(crate) use csv::csv;
 pub(crate) use fields::{DecodedView, FieldRow, FieldValue};

@@ -11,7 +11,7 @@ use std::{
 };
 
 use domain::{
-    Block, BlockId, BlockNumber, BlockRange, BlockRef, Order, PageRequest, SyncStatus, TokenPrefix, Transaction,
+    Block, BlockId, BlockNumber, BlockRange, BlockRef, ChainTokenPrefix, Order, PageRequest, SyncStatus, Transaction,
     TransactionFilter, Transfer, TransferFilter, WebhookId,
 };
 use store::{ChainReader, EnqueueError, MatchedBlock, Matches, NewEvent, Part, StoreError, WebhookRecords};
@@ -39,7 +39,7 @@ pub struct Matcher {
     records: Arc<dyn WebhookRecords>,
     sync: watch::Receiver<SyncStatus>,
     wake: Wake,
-    token_prefix: TokenPrefix,
+    token_prefix: ChainTokenPrefix,
     /// The cached watch list. The store rejects matches made with an outdated list.
     watch: Option<Watch>,
 }
@@ -77,7 +77,7 @@ impl Matcher {
         records: Arc<dyn WebhookRecords>,
         sync: watch::Receiver<SyncStatus>,
         wake: Wake,
-        token_prefix: TokenPrefix,
+        token_prefix: ChainTokenPrefix,
     ) -> Self {
         Self { chain, records, sync, wake, token_prefix, watch: None }
     }

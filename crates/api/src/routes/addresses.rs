@@ -71,7 +71,7 @@ async fn get_address(
     };
     let labels = app.names.labels();
     let label = labels.find(&address);
-    let token = token.map(|token| wire::Token::new(token, app.token_prefix));
+    let token = token.map(|token| wire::Token::new(token, app.token_prefix()));
     let source = find_source(&*app.verified, address, code).await?;
     let detail = wire::AddressDetail::new(&summary, account.as_ref(), code, label, recent, token)
         .with_counts(transfer_count, trade_count, log_count)
@@ -117,7 +117,7 @@ async fn list_address_tokens(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<JsonResponse<wire::TokenBalanceList>, ApiError> {
     let page = app.chain.list_address_tokens(address, paging.newest_first()).await?;
-    let list = wire::TokenBalanceList::new(page, app.token_prefix, paging, app.chain.coverage().await?);
+    let list = wire::TokenBalanceList::new(page, app.token_prefix(), paging, app.chain.coverage().await?);
     Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }
 

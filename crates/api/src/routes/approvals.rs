@@ -51,7 +51,7 @@ async fn list_approvals(
         None => None,
     };
     let is_checked = checked.is_some();
-    let list = wire::ApprovalList::new(page, checked, app.token_prefix, paging, app.chain.coverage().await?);
+    let list = wire::ApprovalList::new(page, checked, app.token_prefix(), paging, app.chain.coverage().await?);
     let response = JsonResponse::new(list, Freshness::UntilNextBlock);
     // What the events alone say is not cached: the node may answer the next time.
     Ok(if is_checked { response.cacheable() } else { response })

@@ -50,7 +50,7 @@ async fn list_token_ids(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<JsonResponse<wire::NftList>, ApiError> {
     let page = app.chain.list_nfts(token, paging.newest_first()).await?.ok_or(ApiError::TokenNotFound)?;
-    let list = wire::NftList::new(&page, app.token_prefix, paging, app.chain.coverage().await?);
+    let list = wire::NftList::new(&page, app.token_prefix(), paging, app.chain.coverage().await?);
     Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }
 
@@ -74,11 +74,11 @@ async fn list_token_ids(
 async fn get_token_id(State(app): State<App>, path: TokenIdPath) -> Result<JsonResponse<wire::NftDetail>, ApiError> {
     let nft = find_nft(&app, path).await?;
     let Some(fetcher) = &app.nft_metadata else {
-        let body = wire::NftDetail::new(&nft, None, app.token_prefix);
+        let body = wire::NftDetail::new(&nft, None, app.token_prefix());
         return Ok(JsonResponse::new(body, Freshness::UntilNextBlock).cacheable());
     };
     let metadata = fetcher.find(&nft).await?;
-    Ok(JsonResponse::new(wire::NftDetail::new(&nft, Some(metadata), app.token_prefix), Freshness::UntilNextBlock))
+    Ok(JsonResponse::new(wire::NftDetail::new(&nft, Some(metadata), app.token_prefix()), Freshness::UntilNextBlock))
 }
 
 /// Fetches the metadata of an id again
@@ -105,7 +105,7 @@ async fn refresh_token_id_metadata(
         Some(fetcher) => Some(fetcher.refresh(&nft).await?),
         None => None,
     };
-    Ok(JsonResponse::new(wire::NftDetail::new(&nft, metadata, app.token_prefix), Freshness::Momentary))
+    Ok(JsonResponse::new(wire::NftDetail::new(&nft, metadata, app.token_prefix()), Freshness::Momentary))
 }
 
 /// Image of an id
@@ -192,7 +192,7 @@ async fn list_token_id_transfers(
 ) -> Result<JsonResponse<wire::NftTransferList>, ApiError> {
     let page = app.chain.list_nft_transfers(path.token, path.id, paging.newest_first()).await?;
     let page = page.ok_or(ApiError::TokenIdNotFound)?;
-    let list = wire::NftTransferList::new(page, app.token_prefix, paging, app.chain.coverage().await?);
+    let list = wire::NftTransferList::new(page, app.token_prefix(), paging, app.chain.coverage().await?);
     Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }
 
@@ -217,6 +217,6 @@ async fn list_address_nfts(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<JsonResponse<wire::HeldNftList>, ApiError> {
     let page = app.chain.list_held_nfts(address, paging.newest_first()).await?;
-    let list = wire::HeldNftList::new(page, app.token_prefix, paging, app.chain.coverage().await?);
+    let list = wire::HeldNftList::new(page, app.token_prefix(), paging, app.chain.coverage().await?);
     Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }

@@ -76,7 +76,7 @@ async fn run_query(
 }
 
 async fn select(app: &App, selection: Selection, window: PageRequest) -> Result<Page<QueryRecord>, ApiError> {
-    let (chain, prefix) = (&app.chain, app.token_prefix);
+    let (chain, prefix) = (&app.chain, app.token_prefix());
     Ok(match selection {
         Selection::Transactions(filter) => {
             let page = chain.list_transactions(&filter, window).await?;

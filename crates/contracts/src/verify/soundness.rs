@@ -295,7 +295,8 @@ impl World {
         let files = BTreeMap::from([(compiled.file.clone(), format!("contract {} {{}}", compiled.name))]);
         let found = Match { runtime, comparison, compiled, altered: None, files, settings: Map::new() };
         let context = record::Context {
-            request: &request(address),
+            address,
+            license: None,
             compiler: &"0.8.20+commit.a1b79de6".parse().unwrap(),
             on_chain: &on_chain,
             artifacts: OutputArtifacts::default(),

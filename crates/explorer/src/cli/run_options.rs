@@ -8,12 +8,12 @@ use enrichment::{DexEntry, IpfsGateway};
 use ipnet::IpNet;
 use node::{BlockChecks, Endpoint};
 use serde::Deserialize;
-use web::BasePath;
+use web::{BasePath, Colour, FooterLink, PublicUrl};
 use webhooks::EncryptionKey;
 
 use super::values::{
-    DatabaseUrl, OwnerAccess, Role, Switch, Traces, base_path, encryption_key, endpoints, ipfs_gateway, network,
-    networks, roles, token_prefix,
+    DatabaseUrl, OwnerAccess, Role, Switch, Traces, base_path, colour, encryption_key, endpoints, ipfs_gateway,
+    network, networks, public_url, roles, token_prefix,
 };
 use crate::logging::LogFormat;
 
@@ -75,7 +75,7 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_LOWER_HEAD_AFTER", value_name = "SECONDS")]
     pub(crate) lower_head_after: Option<u64>,
 
-    /// Prefix of token types, as in BEP20 or ERC20 [default: BEP]
+    /// Prefix of token types, as in BEP20 or ERC20 [default: BEP on BNB Smart Chain (chain ids 56 and 97), else ERC]
     #[arg(long, env = "EXPLORER_TOKEN_PREFIX", value_name = "BEP|ERC")]
     #[serde(deserialize_with = "token_prefix")]
     pub(crate) token_prefix: Option<TokenPrefix>,
@@ -88,6 +88,34 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_BASE_PATH", value_name = "PATH")]
     #[serde(deserialize_with = "base_path")]
     pub(crate) base_path: Option<BasePath>,
+
+    /// Where users find the pages, such as https://explorer.example, without the base path: for search engines and previews
+    /// of links
+    #[arg(long, env = "EXPLORER_PUBLIC_URL", value_name = "URL")]
+    #[serde(deserialize_with = "public_url")]
+    pub(crate) public_url: Option<PublicUrl>,
+
+    /// Whether to serve /sitemap.xml, with blocks, tokens and verified contracts; needs --public-url [default: off]
+    #[arg(long, env = "EXPLORER_SITEMAP", value_name = "SWITCH")]
+    pub(crate) sitemap: Option<Switch>,
+
+    /// Logo on the pages and icon of the site: an SVG, PNG or WebP file of at most 256 KB
+    #[arg(long, env = "EXPLORER_LOGO", value_name = "FILE")]
+    pub(crate) logo: Option<PathBuf>,
+
+    /// Colour of links and buttons on a light background, such as '#0b6b63'
+    #[arg(long, env = "EXPLORER_ACCENT_LIGHT", value_name = "COLOUR")]
+    #[serde(deserialize_with = "colour")]
+    pub(crate) accent_light: Option<Colour>,
+
+    /// Colour of links and buttons on a dark background, such as '#5fd0c3'
+    #[arg(long, env = "EXPLORER_ACCENT_DARK", value_name = "COLOUR")]
+    #[serde(deserialize_with = "colour")]
+    pub(crate) accent_dark: Option<Colour>,
+
+    /// Links at the end of every page: only in the file, as `[[footer-link]]` with `label` and `url`
+    #[arg(skip)]
+    pub(crate) footer_link: Vec<FooterLink>,
 
     /// Symbol of the native coin [default: ETH]
     #[arg(long, env = "EXPLORER_COIN", value_name = "SYMBOL")]
@@ -281,6 +309,12 @@ impl RunOptions {
             token_prefix: self.token_prefix.or(other.token_prefix),
             chain_name: self.chain_name.or(other.chain_name),
             base_path: self.base_path.or(other.base_path),
+            public_url: self.public_url.or(other.public_url),
+            sitemap: self.sitemap.or(other.sitemap),
+            logo: self.logo.or(other.logo),
+            accent_light: self.accent_light.or(other.accent_light),
+            accent_dark: self.accent_dark.or(other.accent_dark),
+            footer_link: if self.footer_link.is_empty() { other.footer_link } else { self.footer_link },
             coin: self.coin.or(other.coin),
             dex: if self.dex.is_empty() { other.dex } else { self.dex },
             owner_access: self.owner_access.or(other.owner_access),

@@ -6,7 +6,7 @@ use enrichment::IpfsGateway;
 use ipnet::IpNet;
 use node::Endpoint;
 use serde::{Deserialize, de::Error as _};
-use web::BasePath;
+use web::{BasePath, Colour, PublicUrl};
 use webhooks::EncryptionKey;
 
 /// The URL of a database. Its password is not shown.
@@ -121,6 +121,14 @@ pub(super) fn ipfs_gateway<'de, D: serde::Deserializer<'de>>(deserializer: D) ->
 }
 
 pub(super) fn base_path<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<BasePath>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
+}
+
+pub(super) fn public_url<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<PublicUrl>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
+}
+
+pub(super) fn colour<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Colour>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
 }
 

@@ -51,6 +51,7 @@ mod schemathesis;
 mod slow_clients;
 mod sums;
 mod support;
+mod token_prefix;
 mod tokens;
 mod top_accounts;
 mod traces;

@@ -1,12 +1,14 @@
 //! The pages over HTTP and in a real browser.
 
 mod base_path;
+mod branding;
 mod call_tree;
 mod decoded;
 mod hostile_names;
 mod lists;
 mod live;
 mod odd_tokens;
+mod search_engines;
 mod summaries;
 mod texts;
 

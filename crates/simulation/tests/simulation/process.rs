@@ -121,7 +121,7 @@ impl Explorer {
         let cancel = CancellationToken::new();
         let mut tasks = JoinSet::new();
         let matcher =
-            Matcher::new(reader.clone(), Arc::clone(&records), sync.clone(), wake.clone(), TokenPrefix::default());
+            Matcher::new(reader.clone(), Arc::clone(&records), sync.clone(), wake.clone(), TokenPrefix::Bep.into());
         tasks.spawn(matcher.run(cancel.clone()));
         let dispatcher = Dispatcher::new(Arc::clone(&records), egress, vault, wake, MAX_PARKED).with_seed(seed);
         tasks.spawn(dispatcher.run(cancel.clone()));

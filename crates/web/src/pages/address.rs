@@ -24,7 +24,7 @@ use crate::{
     state::WebState,
     view::{
         AddressLink, Amount, BlockLink, FieldValue, InternalRow, ListedLog, Moment, NftLink, Pager, Paging, ReachView,
-        TokenLink, TradeRow, TransactionLink, TransactionRow, TransferRow, csv, grouped, sanitize_name, short,
+        TokenLink, TradeRow, TransactionLink, TransactionRow, TransferRow, counted, csv, grouped, sanitize_name, short,
     },
 };
 
@@ -173,15 +173,36 @@ pub(super) async fn show(
         None => format!("{kind} {}", short(&full)),
     };
     let is_live = params.paging.is_first() && tab.is_list();
+    let tx_count = summary.as_ref().map_or(0, |summary| summary.tx_count);
+    let mut description = format!("{kind} {full} on {}", names.chain);
+    if let Some(label) = &label {
+        description = format!("{description}, {label}");
+    }
+    description = format!(
+        "{description}: {} and {}",
+        counted(tx_count, "transaction"),
+        counted(transfer_count, "token transfer")
+    );
+    let account = account.map(|account| AccountView::new(&account, names));
+    if let Some(account) = &account {
+        description = format!("{description}, balance {}", account.balance.shown());
+    }
+    let frame = app.frame(title, Section::None).await.described(format!("{description}.")).live_if(is_live);
+    let frame = match &pager {
+        Some(pager) => frame.at_page(pager),
+        None => frame.at(format!("/address/{full}?tab=contract")),
+    };
+    // Every address has a page, also one that nobody uses.
+    let frame = frame.unlisted_if(params.filter.is_set() || (summary.is_none() && !is_contract));
     app.page(
         names,
         &AddressPage {
-            frame: app.frame(title, Section::None).await.live_if(is_live),
+            frame,
             label,
             kind,
             is_contract,
-            account: account.map(|account| AccountView::new(&account, names)),
-            tx_count: grouped(summary.as_ref().map_or(0, |summary| summary.tx_count)),
+            account,
+            tx_count: grouped(tx_count),
             seen: summary
                 .map(|summary| Seen { first: Moment::of(summary.first_seen), last: Moment::of(summary.last_seen) }),
             transfer_count: grouped(transfer_count),

@@ -9,7 +9,7 @@ use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    view::{AddressLink, Amount, Moment, Pager, Paging, TransactionRow, grouped},
+    view::{AddressLink, Amount, Moment, Pager, Paging, TransactionRow, counted, grouped},
 };
 
 #[derive(Template)]
@@ -52,25 +52,38 @@ pub(super) async fn show(
     let listed = app.chain.list_transactions(&filter, paging.request()).await?;
     let methods = app.methods_of(&listed.items).await?;
     let tip = app.sync.borrow().tip;
+    let (time, pager) = (Moment::of(block.timestamp), paging.pager(format!("/block/{}", block.number), listed.total));
+    let filled = block.gas_used.saturating_mul(100).checked_div(block.gas_limit).unwrap_or_default();
+    let description = format!(
+        "Block {} of {} with {}, at {}: gas used {} ({filled} %), miner {}.",
+        grouped(block.number),
+        names.chain,
+        counted(u64::from(block.tx_count), "transaction"),
+        time.exact(),
+        grouped(block.gas_used),
+        block.miner.to_checksum(None),
+    );
     app.page(
         names,
         &BlockPage {
             frame: app
                 .frame(format!("Block {}", grouped(block.number)), Section::Blocks)
                 .await
+                .described(description)
+                .at_page(&pager)
                 .live_if(!app.is_final(block.number)),
             number: block.number,
             shown_number: grouped(block.number),
             is_newest: tip.is_none_or(|tip| tip.number <= block.number),
-            time: Moment::of(block.timestamp),
+            time,
             miner: names.address(block.miner),
             gas_used: grouped(block.gas_used),
             gas_limit: grouped(block.gas_limit),
-            filled: block.gas_used.saturating_mul(100).checked_div(block.gas_limit).unwrap_or_default(),
+            filled,
             base_fee: block.base_fee_per_gas.map(Amount::gas_price),
             size: grouped(block.size),
             transactions: listed.items.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect(),
-            pager: paging.pager(format!("/block/{}", block.number), listed.total),
+            pager,
             block,
         },
     )

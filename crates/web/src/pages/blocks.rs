@@ -9,7 +9,7 @@ use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    view::{BlockRow, Pager, Paging, csv},
+    view::{BlockRow, Pager, Paging, counted, csv},
 };
 
 #[derive(Template)]
@@ -26,12 +26,23 @@ pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -
     if paging.is_csv() {
         return Ok(csv("blocks", &listed.items));
     }
+    let pager = paging.pager("/blocks", listed.total).with_csv();
+    let description = format!(
+        "Blocks on {}, the newest first: {} with their time, miner, transactions and gas.",
+        names.chain,
+        counted(listed.total, "block")
+    );
     app.page(
         names,
         &Blocks {
-            frame: app.frame("Blocks", Section::Blocks).await.live_if(paging.is_first()),
+            frame: app
+                .frame("Blocks", Section::Blocks)
+                .await
+                .described(description)
+                .at_page(&pager)
+                .live_if(paging.is_first()),
             blocks: listed.items.iter().map(|block| BlockRow::new(block, names)).collect(),
-            pager: paging.pager("/blocks", listed.total).with_csv(),
+            pager,
         },
     )
     .await

@@ -15,7 +15,7 @@ use crate::{
     interfaces::KnownInterface,
     page_names::PageNames,
     state::WebState,
-    view::{AddressLink, Amount, TransactionLink, grouped, sanitize_name, short},
+    view::{AddressLink, Amount, TransactionLink, counted, grouped, sanitize_name, short},
 };
 
 /// Deeper calls are indented like these.
@@ -55,8 +55,16 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     let Traced { trace: tree, missing } = Traced::new(app.details.find_call_tree(hash).await);
     let calls = app.call_rows(&tree.frames, names).await?;
     let full = format!("{hash:#x}");
+    let title = format!("Calls of transaction {}", short(&full));
+    let description =
+        format!("{title} on {}: {} as a tree, from a trace.", names.chain, counted(calls.len() as u64, "call"));
     let page = CallTreePage {
-        frame: app.frame(format!("Calls of transaction {}", short(&full)), Section::Transactions).await,
+        frame: app
+            .frame(title, Section::Transactions)
+            .await
+            .described(description)
+            .at(format!("/tx/{full}/calls"))
+            .unlisted_if(!missing.is_empty()),
         transaction: TransactionLink::new(hash),
         hash: full,
         calls,

@@ -84,7 +84,15 @@ pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -
     ];
     let counts = charts.into_iter().map(|(title, count)| chart(title, &figures, count));
     page(&Charts {
-        frame: app.frame("Charts", Section::Charts).await,
+        frame: app
+            .frame("Charts", Section::Charts)
+            .await
+            .described(format!(
+                "Charts of {} by day: transactions, token transfers, trades, new addresses, new tokens, logs and gas price.",
+                app.names.chain
+            ))
+            .at(if days == default { "/charts".to_owned() } else { format!("/charts?days={days}") })
+            .unlisted_if(days != default),
         days,
         spans: SPANS,
         charts: counts.chain([gas_price_chart(&figures)]).collect(),

@@ -12,7 +12,7 @@ use crate::{
     error::PageError,
     frame::{Frame, Section},
     page_names::PageNames,
-    view::{AddressLink, Moment, Pager, Paging, sanitize_name},
+    view::{AddressLink, Moment, Pager, Paging, counted, sanitize_name},
 };
 
 #[derive(Template)]
@@ -50,12 +50,23 @@ impl ContractRow {
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
     let names = &app.page_names();
     let listed = app.verified.list_verified(paging.request()).await?;
+    let pager = paging.pager("/contracts", listed.total);
+    let description = format!(
+        "Verified contracts on {}: {} whose source was compiled and compared with the code, with compiler and license.",
+        names.chain,
+        counted(listed.total, "contract")
+    );
     app.page(
         names,
         &Contracts {
-            frame: app.frame("Verified contracts", Section::Contracts).await.live_if(paging.is_first()),
+            frame: app
+                .frame("Verified contracts", Section::Contracts)
+                .await
+                .described(description)
+                .at_page(&pager)
+                .live_if(paging.is_first()),
             contracts: listed.items.iter().map(|summary| ContractRow::new(summary, names)).collect(),
-            pager: paging.pager("/contracts", listed.total),
+            pager,
         },
     )
     .await

@@ -23,9 +23,16 @@ struct Webhooks {
 }
 
 pub(super) async fn show_keys(State(app): State<App>, headers: HeaderMap) -> Result<Response, PageError> {
-    page(&Keys { frame: app.frame("API keys", Section::Keys).await, origin: app.server_address(&headers) })
+    let description =
+        format!("API keys for {}: create one with a signature of your wallet, for more requests.", app.names.chain);
+    let frame = app.frame("API keys", Section::Keys).await.described(description).at("/keys");
+    page(&Keys { frame, origin: app.server_address(&headers) })
 }
 
 pub(super) async fn show_webhooks(State(app): State<App>) -> Result<Response, PageError> {
-    page(&Webhooks { frame: app.frame("Webhooks", Section::Webhooks).await })
+    let description = format!(
+        "Webhooks for {}: your server is told about transactions and token transfers of addresses.",
+        app.names.chain
+    );
+    page(&Webhooks { frame: app.frame("Webhooks", Section::Webhooks).await.described(description).at("/webhooks") })
 }

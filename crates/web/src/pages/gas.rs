@@ -43,9 +43,16 @@ pub(super) async fn show(State(app): State<App>) -> Result<Response, PageError> 
     let newest = PageRequest::newest(RecentGas::MAX_TRANSACTIONS);
     let transactions = app.chain.list_transactions(&TransactionFilter::default(), newest).await?.items;
     let recent = blocks.get(..RecentGas::BLOCKS as usize).unwrap_or(&blocks);
+    let now = RecentGas::of(recent, &transactions).map(Now::new);
+    let base_fee = now.as_ref().and_then(|now| now.base_fee.as_ref()).map(|fee| format!("base fee {}, ", fee.shown()));
+    let description = format!(
+        "Gas prices on {} now: {}priority fees of recent transactions, and how full the last blocks were.",
+        app.names.chain,
+        base_fee.unwrap_or_default()
+    );
     page(&GasPage {
-        frame: app.frame("Gas", Section::Gas).await.live_if(true),
-        now: RecentGas::of(recent, &transactions).map(Now::new),
+        frame: app.frame("Gas", Section::Gas).await.described(description).at("/gas").live_if(true),
+        now,
         charts: vec![base_fee_chart(&blocks), fullness_chart(&blocks)],
     })
 }

@@ -7,7 +7,7 @@ use crate::{
     error::PageError,
     frame::{Frame, Section},
     tour::TourStop,
-    view::{Amount, BlockRow, Chart, TransactionRow, grouped, in_units},
+    view::{Amount, BlockRow, Chart, TransactionRow, counted, grouped, in_units},
 };
 
 const SHOWN_ROWS: u32 = 8;
@@ -36,12 +36,24 @@ pub(super) async fn show(State(app): State<App>) -> Result<Response, PageError> 
     let latest =
         app.chain.list_transactions(&TransactionFilter::default(), PageRequest::newest(SHOWN_ROWS)).await?.items;
     let methods = app.methods_of(&latest).await?;
+    let latest_block = stats.latest_block.map_or_else(|| "none yet".to_owned(), grouped);
+    let description = format!(
+        "Block explorer of {}: latest block {latest_block}, {} and {}, with addresses, trades and verified contracts.",
+        names.chain,
+        counted(stats.total_transactions, "transaction"),
+        counted(stats.total_tokens, "token"),
+    );
     app.page(
         names,
         &Home {
-            frame: app.frame(format!("{} explorer", names.chain), Section::Home).await.live_if(true),
+            frame: app
+                .frame(format!("{} explorer", names.chain), Section::Home)
+                .await
+                .described(description)
+                .at("/")
+                .live_if(true),
             tour: &app.tour,
-            latest_block: stats.latest_block.map_or_else(|| "none yet".to_owned(), grouped),
+            latest_block,
             transactions: grouped(stats.total_transactions),
             tokens: grouped(stats.total_tokens),
             gas_price: Amount::gas_price(stats.average_gas_price),

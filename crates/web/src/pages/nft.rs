@@ -10,7 +10,7 @@ use super::{App, nft_metadata::MetadataView};
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    view::{AddressLink, Amount, Pager, Paging, TokenLink, TransferRow, grouped, sanitize_name, short},
+    view::{AddressLink, Amount, Pager, Paging, TokenLink, TransferRow, counted, grouped, sanitize_name, short},
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -109,18 +109,28 @@ pub(super) async fn show(
         Some(owner) => Some(Owner::Address(names.address(owner))),
         None => (nft.kind == domain::TokenKind::Bep721).then_some(Owner::Burned),
     };
+    let kind = names.token_kind(nft.kind);
+    let description = format!(
+        "{name} #{}: id of a token of type {kind} on {} with {} and {}.",
+        short(&id.to_string()),
+        names.chain,
+        counted(nft.holder_count, "holder"),
+        counted(nft.transfer_count, "transfer"),
+    );
     app.page(
         names,
         &NftPage {
             frame: app
                 .frame(format!("{name} #{}", short(&id.to_string())), Section::Tokens)
                 .await
+                .described(description)
+                .at_page(&pager)
                 .live_if(params.paging.is_first()),
             name,
             id: id.to_string(),
             token: names.token(address, &metadata.symbol, &metadata.name),
             contract: AddressLink::bare(address),
-            kind: names.token_kind(nft.kind),
+            kind,
             owner,
             holders: grouped(nft.holder_count),
             transfers: grouped(nft.transfer_count),

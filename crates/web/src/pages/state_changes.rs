@@ -13,7 +13,7 @@ use crate::{
     error::PageError,
     frame::{Frame, Section},
     page_names::PageNames,
-    view::{AddressLink, Amount, TransactionLink, grouped, short},
+    view::{AddressLink, Amount, TransactionLink, counted, grouped, short},
 };
 
 #[derive(Template)]
@@ -53,8 +53,16 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     let Traced { trace: changes, missing } = Traced::new(app.details.find_state_changes(hash).await);
     let names = &app.page_names();
     let full = format!("{hash:#x}");
+    let title = format!("State changes of transaction {}", short(&full));
+    let accounts = counted(changes.accounts.len() as u64, "account");
+    let description = format!("{title} on {}: {accounts} before and after it.", names.chain);
     let page = StateChangesPage {
-        frame: app.frame(format!("State changes of transaction {}", short(&full)), Section::Transactions).await,
+        frame: app
+            .frame(title, Section::Transactions)
+            .await
+            .described(description)
+            .at(format!("/tx/{full}/state"))
+            .unlisted_if(!missing.is_empty()),
         transaction: TransactionLink::new(hash),
         hash: full,
         accounts: changes.accounts.iter().map(|account| AccountRow::new(account, names)).collect(),

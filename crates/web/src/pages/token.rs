@@ -16,7 +16,7 @@ use crate::{
     page_names::PageNames,
     state::WebState,
     view::{
-        AddressLink, Amount, BlockLink, Chart, HolderLine, NftLink, Pager, Paging, TransferRow, csv, grouped,
+        AddressLink, Amount, BlockLink, Chart, HolderLine, NftLink, Pager, Paging, TransferRow, counted, csv, grouped,
         sanitize_name, short,
     },
 };
@@ -127,15 +127,29 @@ pub(super) async fn show(
     let (name, symbol) = (sanitize_name(&metadata.name), sanitize_name(&metadata.symbol));
     let address = token.address.to_checksum(None);
     let title = [&name, &symbol].into_iter().find(|text| !text.is_empty()).cloned();
-    let title = format!("Token {}", title.unwrap_or_else(|| short(&address)));
+    let title = title.unwrap_or_else(|| short(&address));
+    let kind = names.token_kind(token.kind);
+    let description = format!(
+        "{title}{}: {kind} token on {} with {} and {}, contract {address}.",
+        if symbol.is_empty() || symbol == title { String::new() } else { format!(" ({symbol})") },
+        names.chain,
+        counted(token.holder_count, "holder"),
+        counted(token.transfer_count, "transfer"),
+    );
+    let title = format!("Token {title}");
     app.page(
         names,
         &TokenPage {
-            frame: app.frame(title, Section::Tokens).await.live_if(params.paging.is_first()),
+            frame: app
+                .frame(title, Section::Tokens)
+                .await
+                .described(description)
+                .at_page(&pager)
+                .live_if(params.paging.is_first()),
             address,
             name,
             symbol,
-            kind: names.token_kind(token.kind),
+            kind,
             has_ids: token.kind != TokenKind::Bep20,
             supply: (token.kind != TokenKind::Bep1155)
                 .then(|| Amount::of(metadata.total_supply, metadata.decimals, "")),

@@ -10,7 +10,7 @@ use crate::{
     error::PageError,
     frame::{Frame, Section},
     page_names::PageNames,
-    view::{AddressLink, Amount, Pager, Paging, TokenLine, TokenLink, csv, grouped, sanitize_name},
+    view::{AddressLink, Amount, Pager, Paging, TokenLine, TokenLink, counted, csv, grouped, sanitize_name},
 };
 
 #[derive(Template)]
@@ -57,12 +57,23 @@ pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -
         let line = |token| TokenLine { token, kind: names.token_kind(token.kind) };
         return Ok(csv("tokens", &listed.items.iter().map(line).collect::<Vec<_>>()));
     }
+    let pager = paging.pager("/tokens", listed.total).with_csv();
+    let description = format!(
+        "Tokens on {} by number of holders: {} with their type, supply, holders and transfers.",
+        names.chain,
+        counted(listed.total, "token")
+    );
     app.page(
         names,
         &Tokens {
-            frame: app.frame("Tokens", Section::Tokens).await.live_if(paging.is_first()),
+            frame: app
+                .frame("Tokens", Section::Tokens)
+                .await
+                .described(description)
+                .at_page(&pager)
+                .live_if(paging.is_first()),
             tokens: listed.items.iter().map(|token| TokenRow::new(token, names)).collect(),
-            pager: paging.pager("/tokens", listed.total).with_csv(),
+            pager,
         },
     )
     .await

@@ -10,7 +10,7 @@ use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    view::{Pager, Paging, TradeRow, csv, sanitize_name, url_encode},
+    view::{Pager, Paging, TradeRow, counted, csv, sanitize_name, url_encode},
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -40,13 +40,25 @@ pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -
         return Ok(csv("trades", &listed.items));
     }
     let path = dex.map_or_else(|| "/trades".to_owned(), |dex| format!("/trades?dex={}", url_encode(dex)));
+    let pager = params.paging.pager(path, listed.total).with_csv();
+    let description = format!(
+        "Trades on decentralised exchanges of {}, the newest first: {} with their pair and amounts.",
+        names.chain,
+        counted(listed.total, "trade")
+    );
     app.page(
         names,
         &Trades {
-            frame: app.frame("Trades", Section::Trades).await.live_if(params.paging.is_first()),
+            frame: app
+                .frame("Trades", Section::Trades)
+                .await
+                .described(description)
+                .at_page(&pager)
+                .unlisted_if(dex.is_some())
+                .live_if(params.paging.is_first()),
             dex: dex.map(sanitize_name),
             trades: listed.items.iter().map(|trade| TradeRow::new(trade, names)).collect(),
-            pager: params.paging.pager(path, listed.total).with_csv(),
+            pager,
         },
     )
     .await

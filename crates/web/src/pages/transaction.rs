@@ -149,12 +149,25 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
         trade_count: trades.total,
         names,
     };
+    let (time, value) = (Moment::of(tx.timestamp), names.coin(tx.value));
+    let description = format!(
+        "{} transaction on {} in block {} at {}: {method} from {} {}, value {}.",
+        if tx.succeeded { "Successful" } else { "Failed" },
+        names.chain,
+        grouped(tx.block_number),
+        time.exact(),
+        short(&tx.from.to_checksum(None)),
+        tx.to.map_or_else(|| "creating a contract".to_owned(), |to| format!("to {}", short(&to.to_checksum(None)))),
+        value.shown(),
+    );
     app.page(
         names,
         &TransactionPage {
             frame: app
                 .frame(format!("Transaction {}", short(&full)), Section::Transactions)
                 .await
+                .described(description)
+                .at(format!("/tx/{full}"))
                 .live_if(!app.is_final(tx.block_number)),
             hash: full,
             summary: summary.summary(),
@@ -162,11 +175,11 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
             failure,
             block: BlockLink::new(tx.block_number),
             confirmations: grouped(tip.saturating_sub(tx.block_number) + 1),
-            time: Moment::of(tx.timestamp),
+            time,
             from: names.address(tx.from),
             to: tx.to.map(|to| names.address(to)),
             created: tx.created.map(|created| names.address(created)),
-            value: names.coin(tx.value),
+            value,
             fee: names.coin(fee(&tx)),
             gas_price: Amount::gas_price(tx.gas_price),
             burnt: base_fee.map(|base_fee| BurntFee::new(&tx, base_fee, names)),

@@ -9,7 +9,7 @@ use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    view::{Pager, Paging, TransactionRow, csv},
+    view::{Pager, Paging, TransactionRow, counted, csv},
 };
 
 #[derive(Template)]
@@ -27,12 +27,23 @@ pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -
         return Ok(csv("transactions", &listed.items));
     }
     let methods = app.methods_of(&listed.items).await?;
+    let pager = paging.pager("/transactions", listed.total).with_csv();
+    let description = format!(
+        "Transactions on {}, the newest first: {} with their method, sender, receiver, value and fee.",
+        names.chain,
+        counted(listed.total, "transaction")
+    );
     app.page(
         names,
         &Transactions {
-            frame: app.frame("Transactions", Section::Transactions).await.live_if(paging.is_first()),
+            frame: app
+                .frame("Transactions", Section::Transactions)
+                .await
+                .described(description)
+                .at_page(&pager)
+                .live_if(paging.is_first()),
             transactions: listed.items.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect(),
-            pager: paging.pager("/transactions", listed.total).with_csv(),
+            pager,
         },
     )
     .await

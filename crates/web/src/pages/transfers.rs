@@ -9,7 +9,7 @@ use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    view::{Pager, Paging, TransferRow, csv},
+    view::{Pager, Paging, TransferRow, counted, csv},
 };
 
 #[derive(Template)]
@@ -26,12 +26,23 @@ pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -
     if paging.is_csv() {
         return Ok(csv("transfers", &listed.items));
     }
+    let pager = paging.pager("/transfers", listed.total).with_csv();
+    let description = format!(
+        "Token transfers on {}, the newest first: {} with their token, sender, receiver and amount.",
+        names.chain,
+        counted(listed.total, "transfer")
+    );
     app.page(
         names,
         &Transfers {
-            frame: app.frame("Token transfers", Section::Tokens).await.live_if(paging.is_first()),
+            frame: app
+                .frame("Token transfers", Section::Tokens)
+                .await
+                .described(description)
+                .at_page(&pager)
+                .live_if(paging.is_first()),
             transfers: listed.items.iter().map(|transfer| TransferRow::new(transfer, names)).collect(),
-            pager: paging.pager("/transfers", listed.total).with_csv(),
+            pager,
         },
     )
     .await

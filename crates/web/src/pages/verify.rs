@@ -39,7 +39,14 @@ pub(super) async fn show_form(
     Query(params): Query<VerifyParams>,
 ) -> Result<Response, PageError> {
     page(&Verify {
-        frame: app.frame("Verify a contract", Section::Contracts).await,
+        frame: app
+            .frame("Verify a contract", Section::Contracts)
+            .await
+            .described(format!(
+                "Verify a contract on {}: its Solidity or Vyper source is compiled and compared with its code.",
+                app.names.chain
+            ))
+            .at("/verify"),
         address: super::alphanumeric(&params.address),
     })
 }

@@ -91,6 +91,11 @@ pub(crate) fn grouped(digits: impl ToString) -> String {
     text
 }
 
+/// 1234 and `block` as `1,234 blocks`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
 /// Cuts digits, without rounding. A small amount keeps its significant digits; a very large or small one gets an exponent.
 fn shortened(amount: &str) -> String {
     let (whole, fraction) = amount.split_once('.').unwrap_or((amount, ""));
@@ -136,6 +141,11 @@ mod tests {
 
     fn shown(smallest: &str, decimals: u8) -> String {
         Amount::of(smallest, decimals, "").shown
+    }
+
+    #[test]
+    fn one_is_singular() {
+        assert_eq!([0, 1, 1_234].map(|count| counted(count, "block")), ["0 blocks", "1 block", "1,234 blocks"]);
     }
 
     #[test]

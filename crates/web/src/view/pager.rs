@@ -67,6 +67,8 @@ impl Paging {
     ext = "html"
 )]
 pub(crate) struct Pager {
+    /// Of the first page, with the default number of rows.
+    path: String,
     link: String,
     page: u64,
     previous: u64,
@@ -105,6 +107,7 @@ impl Pager {
         let (action, query) = sized.split_once('?').unwrap_or((&sized, ""));
         Self {
             link: format!("{sized}{}", separator(&sized)),
+            path,
             page,
             // Past the end, the previous page is the last one.
             previous: page.saturating_sub(1).min(last),
@@ -120,6 +123,15 @@ impl Pager {
             action: action.to_owned(),
             fields: form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
         }
+    }
+
+    /// The path and the query of this page. The number of rows matters only for the later ones.
+    pub(crate) fn address(&self) -> String {
+        if self.is_first() { self.path.clone() } else { format!("{}page={}", self.link, self.page) }
+    }
+
+    pub(crate) fn is_first(&self) -> bool {
+        self.page == 1
     }
 
     /// With a link to the page as a file for spreadsheets.
@@ -170,6 +182,19 @@ mod tests {
         assert!(first.contains(r#"href="/blocks?page=2" rel="next""#) && !first.contains(r#"rel="prev""#));
         let last = paging("3").pager("/address/0x1?tab=transfers", 60).render().unwrap();
         assert!(last.contains(r#"tab=transfers&#38;page=2" rel="prev""#) && !last.contains(r#"rel="next""#));
+    }
+
+    #[test]
+    fn the_first_page_has_the_same_address_with_any_number_of_rows() {
+        let paging = |page: &str, limit: &str| Paging {
+            page: Some(page.to_owned()),
+            limit: Some(limit.to_owned()),
+            format: None,
+        };
+        assert_eq!(paging("1", "100").pager("/blocks", 500).address(), "/blocks");
+        assert_eq!(paging("x", "7").pager("/trades?dex=A", 500).address(), "/trades?dex=A");
+        assert_eq!(paging("3", "25").pager("/blocks", 500).address(), "/blocks?page=3");
+        assert_eq!(paging("3", "50").pager("/trades?dex=A", 500).address(), "/trades?dex=A&limit=50&page=3");
     }
 
     #[test]

@@ -59,6 +59,11 @@ impl VerifierFixture {
         Self::launch_with(compilers(), &[], &[("--anonymous-requests-per-minute", &limit)]).await
     }
 
+    /// With these options of the explorer.
+    pub(crate) async fn with_options(options: &[(&str, &str)]) -> Self {
+        Self::launch_with(compilers(), &[], options).await
+    }
+
     /// With compilers from this folder.
     pub(crate) async fn start_with(compilers: PathBuf) -> Self {
         Self::launch(compilers, &[]).await

@@ -28,18 +28,23 @@ impl DevNode {
 
     /// A chain with all contracts and this many transactions, and the traffic generator to continue it.
     pub(crate) async fn with_traffic(transactions: u64) -> (Self, Traffic) {
-        Self::with_traffic_and_traces(transactions, true).await
+        Self::with_traffic_on(DevChainConfig::default(), transactions).await
+    }
+
+    /// The same on a chain with this id.
+    pub(crate) async fn with_traffic_on_chain(chain_id: u64, transactions: u64) -> (Self, Traffic) {
+        Self::with_traffic_on(DevChainConfig { chain_id, ..DevChainConfig::default() }, transactions).await
     }
 
     /// The same without traces: whether a block is traced depends on faults and reorgs at the moment it is fetched.
     pub(crate) async fn with_traffic_without_traces(transactions: u64) -> (Self, Traffic) {
-        Self::with_traffic_and_traces(transactions, false).await
+        Self::with_traffic_on(DevChainConfig { traces: false, ..DevChainConfig::default() }, transactions).await
     }
 
-    async fn with_traffic_and_traces(transactions: u64, traces: bool) -> (Self, Traffic) {
+    async fn with_traffic_on(config: DevChainConfig, transactions: u64) -> (Self, Traffic) {
         let plan = HistoryPlan { transactions, end: 1_800_000_000, block_seconds: 3, days: 0 };
         let genesis_timestamp = plan.genesis_timestamp();
-        let config = DevChainConfig { genesis_timestamp, accounts: 12, traces, ..DevChainConfig::default() };
+        let config = DevChainConfig { genesis_timestamp, accounts: 12, ..config };
         let made = tokio::task::spawn_blocking(move || {
             let chain = DevChain::new(config);
             let mut traffic = Traffic::new(chain.clone(), 7);

@@ -92,7 +92,7 @@ impl FilterFields {
         ]
     }
 
-    fn is_set(&self) -> bool {
+    pub(super) fn is_set(&self) -> bool {
         self.texts().iter().any(|(_, text)| !text.is_empty())
     }
 
