@@ -2,26 +2,26 @@
 
 mod amount;
 mod chart;
-mod csv;
 mod fields;
 mod links;
+mod list_file;
 mod log;
 mod pager;
 mod rows;
 mod source;
 mod text;
 mod time;
-mod token_csv;
+mod token_lines;
 
 pub(crate) use amount::{Amount, counted, grouped, in_units};
 pub(crate) use chart::{Axes, Chart};
-pub(crate) use csv::csv;
 pub(crate) use fields::{DecodedView, FieldRow, FieldValue};
 pub(crate) use links::{AddressLink, BlockLink, NftLink, TokenLink, TransactionLink, short};
+pub(crate) use list_file::ListFile;
 pub(crate) use log::{ListedLog, LogRow};
 pub(crate) use pager::{Pager, Paging};
 pub(crate) use rows::{BlockRow, Direction, InternalRow, ReachView, TradeRow, TransactionRow, TransferRow, fee};
 pub(crate) use source::lines as source_lines;
 pub(crate) use text::{sanitize_name, sanitize_text, url_encode};
 pub(crate) use time::Moment;
-pub(crate) use token_csv::{HolderLine, TokenLine};
+pub(crate) use token_lines::{HolderLine, TokenLine};

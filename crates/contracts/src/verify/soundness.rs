@@ -13,7 +13,7 @@ use serde_json::Map;
 use store::{ChainReader, IndexWriter, Undo, VerifiedContracts};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
-use super::{OnChain, Sources, VerifyRequest, record, request::OptimizerChoice, search::Match};
+use super::{OnChain, record, search::Match};
 use crate::{
     CompiledCode, CompiledContract, LibraryLink, MetadataHash,
     code::{HashKind, OutputArtifacts, hash_metadata},
@@ -356,21 +356,6 @@ impl World {
         for (address, hash) in expected {
             assert_eq!(reader.find_code_hash(address).await.unwrap(), Some(hash));
         }
-    }
-}
-
-fn request(address: Address) -> VerifyRequest {
-    VerifyRequest {
-        address,
-        sources: Sources::read("contract A {}").unwrap(),
-        compiler: "0.8.20".parse().unwrap(),
-        license: None,
-        contract_name: None,
-        optimizer: OptimizerChoice::default(),
-        evm_version: None,
-        via_ir: None,
-        libraries: BTreeMap::new(),
-        constructor_arguments: None,
     }
 }
 

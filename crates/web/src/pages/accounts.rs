@@ -58,16 +58,18 @@ pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -
     let addresses: Vec<Address> = listed.items.iter().map(|account| account.address).collect();
     let counts = app.chain.count_transactions(&addresses).await?;
     let rows = listed.items.into_iter().zip(counts);
+    let pager = paging.pager("/accounts", listed.total);
+    let description = format!("Accounts with the largest balances on {}.", names.chain);
     app.page(
         names,
         &Accounts {
-            frame: app.frame("Top accounts", Section::Accounts).await,
+            frame: app.frame("Top accounts", Section::Accounts).await.described(description).at_page(&pager),
             accounts: rows.map(|(account, count)| AccountRow::new(account, count, names)).collect(),
             block: block.map(|block| BlockLink::new(block.number)),
             is_complete,
             addresses_read: grouped(addresses_read),
             percent,
-            pager: paging.pager("/accounts", listed.total),
+            pager,
         },
     )
     .await

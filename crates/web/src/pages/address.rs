@@ -23,8 +23,9 @@ use crate::{
     page_names::PageNames,
     state::WebState,
     view::{
-        AddressLink, Amount, BlockLink, FieldValue, InternalRow, ListedLog, Moment, NftLink, Pager, Paging, ReachView,
-        TokenLink, TradeRow, TransactionLink, TransactionRow, TransferRow, counted, csv, grouped, sanitize_name, short,
+        AddressLink, Amount, BlockLink, FieldValue, InternalRow, ListFile, ListedLog, Moment, NftLink, Pager, Paging,
+        ReachView, TokenLink, TradeRow, TransactionLink, TransactionRow, TransferRow, counted, grouped, sanitize_name,
+        short,
     },
 };
 
@@ -140,8 +141,8 @@ pub(super) async fn show(
     let Ok(address) = address.parse::<Address>() else {
         return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.").await;
     };
-    if params.paging.is_csv() {
-        return app.export(address, &params).await;
+    if let Some(file) = params.paging.file() {
+        return app.export(file, address, &params).await;
     }
     let names = &app.page_names().about(address);
     let overview = app.chain.find_address_overview(address, 0).await?;
@@ -262,7 +263,7 @@ impl WebState {
         let query = params.filter.query();
         let pager = |total| Some(params.paging.pager(format!("/address/{full}?tab={name}"), total));
         let filtered =
-            |total| Some(params.paging.pager(format!("/address/{full}?tab={name}{query}"), total).with_csv());
+            |total| Some(params.paging.pager(format!("/address/{full}?tab={name}{query}"), total).with_files());
         let filter = self.list_filter(address, params).await?;
         Ok(match name {
             "transfers" => {
@@ -299,7 +300,7 @@ impl WebState {
                     kind: names.token_kind(held.token.kind),
                     balance: Amount::of(held.balance, held.token.metadata.decimals, ""),
                 });
-                (Tab::Holdings(rows.collect()), pager(total).map(Pager::with_csv))
+                (Tab::Holdings(rows.collect()), pager(total).map(Pager::with_files))
             }
             "nfts" => {
                 let Page { items, total } = self.chain.list_held_nfts(address, request).await?;
@@ -320,7 +321,7 @@ impl WebState {
                 let filter = TradeFilter::of(address, self.chain.find_pool(address).await?.is_some());
                 let Page { items, total } = self.chain.list_trades(&filter, request).await?;
                 let rows = items.iter().map(|trade| TradeRow::new(trade, names)).collect();
-                (Tab::Trades(rows), pager(total).map(Pager::with_csv))
+                (Tab::Trades(rows), pager(total).map(Pager::with_files))
             }
             "balance" => (Tab::Balance(Box::new(self.balance(address, params.filter.token(), names).await?)), None),
             "contract" => (Tab::Contract(Box::new(Box::pin(self.contract(address, server, names)).await?)), None),
@@ -336,7 +337,7 @@ impl WebState {
                     Some(query) => format!("/address/{full}?{query}"),
                     None => format!("/address/{full}"),
                 };
-                (Tab::Transactions(rows), Some(params.paging.pager(path, total).with_csv()))
+                (Tab::Transactions(rows), Some(params.paging.pager(path, total).with_files()))
             }
         })
     }
@@ -356,32 +357,32 @@ impl Params {
 }
 
 impl WebState {
-    /// The page of a list as a file for spreadsheets.
-    async fn export(&self, address: Address, params: &Params) -> Result<Response, PageError> {
+    /// The page of a list as a file.
+    async fn export(&self, file: ListFile, address: Address, params: &Params) -> Result<Response, PageError> {
         let filter = match params.filter.parse(address) {
             Ok(filter) => filter.resolve(&*self.chain).await?,
             Err(error) => return self.not_found("No such list", error).await,
         };
         let (request, name) = (params.paging.request(), params.tab.as_deref().unwrap_or_default());
-        let file = |kind: &str| format!("{kind}-{address:#x}");
+        let named = |kind: &str| format!("{kind}-{address:#x}");
         Ok(match name {
             "transfers" => {
-                csv(&file("transfers"), &self.chain.list_transfers(&filter.transfers(), request).await?.items)
+                file.of(&named("transfers"), &self.chain.list_transfers(&filter.transfers(), request).await?.items)
             }
             "internal" => {
                 let found = self.chain.list_internal_transactions(&filter.internal(), request).await?;
-                csv(&file("internal-transactions"), &found.page.items)
+                file.of(&named("internal-transactions"), &found.page.items)
             }
             "" | "transactions" => {
                 let found = self.filtered_transactions(&filter, request).await?;
-                csv(&file("transactions"), &found.items)
+                file.of(&named("transactions"), &found.items)
             }
-            "tokens" => csv(&file("tokens"), &self.chain.list_address_tokens(address, request).await?.items),
+            "tokens" => file.of(&named("tokens"), &self.chain.list_address_tokens(address, request).await?.items),
             "trades" => {
                 let filter = TradeFilter::of(address, self.chain.find_pool(address).await?.is_some());
-                csv(&file("trades"), &self.chain.list_trades(&filter, request).await?.items)
+                file.of(&named("trades"), &self.chain.list_trades(&filter, request).await?.items)
             }
-            _ => return self.not_found("No such file", "This list has no file for spreadsheets.").await,
+            _ => return self.not_found("No such file", "This list is not offered as a file.").await,
         })
     }
 }

@@ -9,7 +9,7 @@ use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    view::{BlockRow, Pager, Paging, counted, csv},
+    view::{BlockRow, Pager, Paging, counted},
 };
 
 #[derive(Template)]
@@ -23,10 +23,10 @@ struct Blocks {
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
     let names = &app.page_names();
     let listed = app.chain.list_blocks(BlockRange::ALL, paging.request()).await?;
-    if paging.is_csv() {
-        return Ok(csv("blocks", &listed.items));
+    if let Some(file) = paging.file() {
+        return Ok(file.of("blocks", &listed.items));
     }
-    let pager = paging.pager("/blocks", listed.total).with_csv();
+    let pager = paging.pager("/blocks", listed.total).with_files();
     let description = format!(
         "Blocks on {}, the newest first: {} with their time, miner, transactions and gas.",
         names.chain,

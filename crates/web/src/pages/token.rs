@@ -16,8 +16,8 @@ use crate::{
     page_names::PageNames,
     state::WebState,
     view::{
-        AddressLink, Amount, BlockLink, Chart, HolderLine, NftLink, Pager, Paging, TransferRow, counted, csv, grouped,
-        sanitize_name, short,
+        AddressLink, Amount, BlockLink, Chart, HolderLine, ListFile, NftLink, Pager, Paging, TransferRow, counted,
+        grouped, sanitize_name, short,
     },
 };
 
@@ -96,8 +96,8 @@ pub(super) async fn show(
     let Some(token) = app.chain.find_token(address).await? else {
         return app.not_found("No such token", "No transfer of a token at this address has been indexed.").await;
     };
-    if params.paging.is_csv() {
-        return app.export_token(&token, &params).await;
+    if let Some(file) = params.paging.file() {
+        return app.export_token(file, &token, &params).await;
     }
     let path = format!("/token/{}", token.address.to_checksum(None));
     let request = params.paging.request();
@@ -116,12 +116,12 @@ pub(super) async fn show(
         let ranked = listed.items.iter().zip(request.offset.saturating_add(1)..);
         let rows = ranked.map(|(holder, rank)| holder_row(&token, supply, holder, rank, names));
         let chart = supply.and_then(|supply| supply.chart(&largest, names));
-        let pager = params.paging.pager(format!("{path}?tab=holders"), listed.total).with_csv();
+        let pager = params.paging.pager(format!("{path}?tab=holders"), listed.total).with_files();
         (Tab::Holders(rows.collect(), chart), pager)
     } else {
         let listed = app.chain.list_transfers(&transfers_of(&token), request).await?;
         let rows = listed.items.iter().map(|transfer| TransferRow::new(transfer, names));
-        (Tab::Transfers(rows.collect()), params.paging.pager(path, listed.total).with_csv())
+        (Tab::Transfers(rows.collect()), params.paging.pager(path, listed.total).with_files())
     };
     let metadata = &token.metadata;
     let (name, symbol) = (sanitize_name(&metadata.name), sanitize_name(&metadata.symbol));
@@ -182,8 +182,8 @@ impl WebState {
         Ok(Holders { listed, largest, supply })
     }
 
-    /// The page of a list as a file for spreadsheets.
-    async fn export_token(&self, token: &Token, params: &Params) -> Result<Response, PageError> {
+    /// The page of a list as a file.
+    async fn export_token(&self, file: ListFile, token: &Token, params: &Params) -> Result<Response, PageError> {
         let request = params.paging.request();
         Ok(match params.tab.as_deref() {
             Some("holders") => {
@@ -196,14 +196,14 @@ impl WebState {
                     share: supply.and_then(|supply| supply.share(holder.balance)),
                 };
                 let lines: Vec<_> = listed.items.iter().zip(request.offset.saturating_add(1)..).map(line).collect();
-                csv(&format!("holders-{:#x}", token.address), &lines)
+                file.of(&format!("holders-{:#x}", token.address), &lines)
             }
             Some("inventory") => {
                 return self.not_found("No such file", "This list has no file for spreadsheets.").await;
             }
             _ => {
                 let listed = self.chain.list_transfers(&transfers_of(token), request).await?;
-                csv(&format!("transfers-{:#x}", token.address), &listed.items)
+                file.of(&format!("transfers-{:#x}", token.address), &listed.items)
             }
         })
     }

@@ -10,7 +10,7 @@ use crate::{
     error::PageError,
     frame::{Frame, Section},
     page_names::PageNames,
-    view::{AddressLink, Amount, Pager, Paging, TokenLine, TokenLink, counted, csv, grouped, sanitize_name},
+    view::{AddressLink, Amount, Pager, Paging, TokenLine, TokenLink, counted, grouped, sanitize_name},
 };
 
 #[derive(Template)]
@@ -53,11 +53,11 @@ impl TokenRow {
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
     let names = &app.page_names();
     let listed = app.chain.list_tokens(paging.request()).await?;
-    if paging.is_csv() {
+    if let Some(file) = paging.file() {
         let line = |token| TokenLine { token, kind: names.token_kind(token.kind) };
-        return Ok(csv("tokens", &listed.items.iter().map(line).collect::<Vec<_>>()));
+        return Ok(file.of("tokens", &listed.items.iter().map(line).collect::<Vec<_>>()));
     }
-    let pager = paging.pager("/tokens", listed.total).with_csv();
+    let pager = paging.pager("/tokens", listed.total).with_files();
     let description = format!(
         "Tokens on {} by number of holders: {} with their type, supply, holders and transfers.",
         names.chain,

@@ -10,7 +10,7 @@ use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    view::{Pager, Paging, TradeRow, counted, csv, sanitize_name, url_encode},
+    view::{Pager, Paging, TradeRow, counted, sanitize_name, url_encode},
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -36,11 +36,11 @@ pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -
     let exchanges = dex.map(|dex| app.names.operator.dexes().exchanges(dex));
     let filter = TradeFilter { exchanges, ..TradeFilter::default() };
     let listed = app.chain.list_trades(&filter, params.paging.request()).await?;
-    if params.paging.is_csv() {
-        return Ok(csv("trades", &listed.items));
+    if let Some(file) = params.paging.file() {
+        return Ok(file.of("trades", &listed.items));
     }
     let path = dex.map_or_else(|| "/trades".to_owned(), |dex| format!("/trades?dex={}", url_encode(dex)));
-    let pager = params.paging.pager(path, listed.total).with_csv();
+    let pager = params.paging.pager(path, listed.total).with_files();
     let description = format!(
         "Trades on decentralised exchanges of {}, the newest first: {} with their pair and amounts.",
         names.chain,

@@ -9,7 +9,7 @@ use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    view::{Pager, Paging, TransactionRow, counted, csv},
+    view::{Pager, Paging, TransactionRow, counted},
 };
 
 #[derive(Template)]
@@ -23,11 +23,11 @@ struct Transactions {
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
     let names = &app.page_names();
     let listed = app.chain.list_transactions(&TransactionFilter::default(), paging.request()).await?;
-    if paging.is_csv() {
-        return Ok(csv("transactions", &listed.items));
+    if let Some(file) = paging.file() {
+        return Ok(file.of("transactions", &listed.items));
     }
     let methods = app.methods_of(&listed.items).await?;
-    let pager = paging.pager("/transactions", listed.total).with_csv();
+    let pager = paging.pager("/transactions", listed.total).with_files();
     let description = format!(
         "Transactions on {}, the newest first: {} with their method, sender, receiver, value and fee.",
         names.chain,

@@ -9,7 +9,7 @@ use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    view::{Pager, Paging, TransferRow, counted, csv},
+    view::{Pager, Paging, TransferRow, counted},
 };
 
 #[derive(Template)]
@@ -23,10 +23,10 @@ struct Transfers {
 pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -> Result<Response, PageError> {
     let names = &app.page_names();
     let listed = app.chain.list_transfers(&TransferFilter::default(), paging.request()).await?;
-    if paging.is_csv() {
-        return Ok(csv("transfers", &listed.items));
+    if let Some(file) = paging.file() {
+        return Ok(file.of("transfers", &listed.items));
     }
-    let pager = paging.pager("/transfers", listed.total).with_csv();
+    let pager = paging.pager("/transfers", listed.total).with_files();
     let description = format!(
         "Token transfers on {}, the newest first: {} with their token, sender, receiver and amount.",
         names.chain,

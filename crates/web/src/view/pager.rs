@@ -5,7 +5,7 @@ use domain::{Order, PageRequest};
 use serde::Deserialize;
 use url::form_urlencoded;
 
-use super::amount::grouped;
+use super::{amount::grouped, list_file::ListFile};
 
 /// Rows of a page; the first is the default.
 const PAGE_SIZES: [u32; 3] = [25, 50, 100];
@@ -44,9 +44,13 @@ impl Paging {
         self.number() == 1
     }
 
-    /// Whether the page is wanted as a file for spreadsheets.
-    pub(crate) fn is_csv(&self) -> bool {
-        self.format.as_deref() == Some("csv")
+    /// The file that is wanted instead of the page.
+    pub(crate) fn file(&self) -> Option<ListFile> {
+        match self.format.as_deref() {
+            Some("csv") => Some(ListFile::Csv),
+            Some("json") => Some(ListFile::Json),
+            _ => None,
+        }
     }
 
     /// Links to the other pages of a list with `total` entries, whose first page is at `path`.
@@ -59,7 +63,7 @@ impl Paging {
 #[template(
     source = r#"<nav class="pager" aria-label="Pages"><span class="muted">{% if page > last %}There {% if last == 1 %}is only 1 page{% else %}are only {{ shown_last }} pages{% endif %}: <a href="{{ link }}page={{ last }}">the last page</a>{% else %}{{ count }} total{% if last > 1 %}, page {{ shown }} of {{ shown_last }}{% endif %}{% endif %}</span>
 {%- if total > smallest %}<span class="sizes muted">Rows {% for size in sizes %}{% if size.is_chosen %}<strong aria-current="true">{{ size.rows }}</strong> {% else %}<a href="{{ size.link }}">{{ size.rows }}</a> {% endif %}{% endfor %}</span>{% endif -%}
-{%- if has_csv && total > 0 %}<a href="{{ link }}page={{ page }}&amp;format=csv" download>CSV</a>{% endif -%}
+{%- if has_files && total > 0 %}<span class="muted"><a href="{{ link }}page={{ page }}&amp;format=csv" download>CSV</a> <a href="{{ link }}page={{ page }}&amp;format=json" download>JSON</a></span>{% endif -%}
 {%- if last > 1 %}<span class="turn">
 {%- if page > 1 %}<a href="{{ link }}page=1" rel="first">First</a><a href="{{ link }}page={{ previous }}" rel="prev">Previous</a>{% else %}<span aria-disabled="true">First</span><span aria-disabled="true">Previous</span>{% endif -%}
 {%- if page < last %}<a href="{{ link }}page={{ page + 1 }}" rel="next">Next</a><a href="{{ link }}page={{ last }}" rel="last">Last</a>{% else %}<span aria-disabled="true">Next</span><span aria-disabled="true">Last</span>{% endif -%}
@@ -79,7 +83,7 @@ pub(crate) struct Pager {
     count: String,
     smallest: u64,
     sizes: Vec<PageSize>,
-    has_csv: bool,
+    has_files: bool,
     jump_from: u64,
     /// Of the form for a page number, with the rest of the query.
     action: String,
@@ -118,7 +122,7 @@ impl Pager {
             count: grouped(total),
             smallest: u64::from(default),
             sizes: sizes.into(),
-            has_csv: false,
+            has_files: false,
             jump_from: PAGES_TO_JUMP,
             action: action.to_owned(),
             fields: form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
@@ -134,9 +138,9 @@ impl Pager {
         self.page == 1
     }
 
-    /// With a link to the page as a file for spreadsheets.
-    pub(crate) fn with_csv(self) -> Self {
-        Self { has_csv: true, ..self }
+    /// With links to the page as a file.
+    pub(crate) fn with_files(self) -> Self {
+        Self { has_files: true, ..self }
     }
 }
 
@@ -206,7 +210,7 @@ mod tests {
     fn a_chosen_size_stays_in_all_links() {
         let paging = Paging { page: Some("2".to_owned()), limit: Some("50".to_owned()), format: None };
         assert_eq!((paging.request().offset, paging.request().limit), (50, 50));
-        let pager = paging.pager("/trades?dex=A%26B", 1_000).with_csv().render().unwrap();
+        let pager = paging.pager("/trades?dex=A%26B", 1_000).with_files().render().unwrap();
         for expected in [
             r#"href="/trades?dex=A%26B&#38;limit=50&#38;page=3" rel="next""#,
             r#"page=2&amp;format=csv" download"#,

@@ -47,6 +47,8 @@ async fn lists_of_an_address_are_filtered_as_by_the_query_endpoint() {
         let file = explorer.get(&format!("{path}&limit=100&format=csv")).await;
         assert!(file.header("content-type").starts_with("text/csv"), "{path}");
         assert!(file.header("content-disposition").starts_with("attachment"), "{path}");
+        let json = explorer.get(&format!("{path}&limit=100&format=json")).await;
+        assert_eq!(json.json.as_array().unwrap().len(), file.text.lines().count() - 1, "{path}");
         let rows: Vec<&str> = file.text.lines().skip(1).collect();
         let hash = if entity == "transactions" { "hash" } else { "txHash" };
         let hashes: Vec<&str> =

@@ -1,22 +1,40 @@
-//! What a page lists, as a file for spreadsheets.
+//! What a page lists, as a file for spreadsheets and programs.
 
 use axum::{
     http::header::{CONTENT_DISPOSITION, CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
 use domain::{Block, InternalTransaction, Transaction, Transfer, UtcTime};
+use serde_json::Value;
 
 use super::rows::fee;
 
 /// A row of a file. Amounts are in the smallest unit, as the API has them.
-pub(crate) trait CsvRow {
+pub(crate) trait FileRow {
     const COLUMNS: &'static [&'static str];
 
     fn fields(&self) -> Vec<String>;
 }
 
-/// A file with one row for each entry.
-pub(crate) fn csv<T: CsvRow>(name: &str, rows: &[T]) -> Response {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ListFile {
+    Csv,
+    Json,
+}
+
+impl ListFile {
+    /// A file with one row for each entry.
+    pub(crate) fn of<T: FileRow>(self, name: &str, rows: &[T]) -> Response {
+        let (extension, kind, text) = match self {
+            Self::Csv => ("csv", "text/csv; charset=utf-8", csv(rows)),
+            Self::Json => ("json", "application/json", json(rows)),
+        };
+        let disposition = format!("attachment; filename=\"{name}.{extension}\"");
+        ([(CONTENT_TYPE, kind.to_owned()), (CONTENT_DISPOSITION, disposition)], text).into_response()
+    }
+}
+
+fn csv<T: FileRow>(rows: &[T]) -> String {
     let mut text = T::COLUMNS.join(",");
     text.push_str("\r\n");
     for row in rows {
@@ -24,9 +42,16 @@ pub(crate) fn csv<T: CsvRow>(name: &str, rows: &[T]) -> Response {
         text.push_str(&fields.join(","));
         text.push_str("\r\n");
     }
-    let disposition = format!("attachment; filename=\"{name}.csv\"");
-    let headers = [(CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()), (CONTENT_DISPOSITION, disposition)];
-    (headers, text).into_response()
+    text
+}
+
+/// An object for each row, with strings only: amounts are too large for numbers.
+fn json<T: FileRow>(rows: &[T]) -> String {
+    let object = |row: &T| {
+        let fields = T::COLUMNS.iter().zip(row.fields());
+        Value::Object(fields.map(|(name, field)| ((*name).to_owned(), Value::String(field))).collect())
+    };
+    Value::Array(rows.iter().map(object).collect()).to_string()
 }
 
 /// A field in quotes where it needs them. Spreadsheets run text that begins like a formula, and names are chosen by strangers.
@@ -40,7 +65,7 @@ pub(super) fn time(seconds: u64) -> String {
     format!("{:.0}", UtcTime::from_unix_seconds(seconds))
 }
 
-impl CsvRow for Transaction {
+impl FileRow for Transaction {
     const COLUMNS: &'static [&'static str] =
         &["hash", "block", "time", "from", "to", "created", "value_wei", "fee_wei", "succeeded", "nonce"];
 
@@ -61,7 +86,7 @@ impl CsvRow for Transaction {
     }
 }
 
-impl CsvRow for Transfer {
+impl FileRow for Transfer {
     const COLUMNS: &'static [&'static str] =
         &["transaction", "log", "block", "time", "from", "to", "token", "symbol", "value", "decimals", "token_id"];
 
@@ -82,7 +107,7 @@ impl CsvRow for Transfer {
     }
 }
 
-impl CsvRow for InternalTransaction {
+impl FileRow for InternalTransaction {
     const COLUMNS: &'static [&'static str] =
         &["transaction", "position", "block", "time", "type", "from", "to", "value_wei", "error"];
 
@@ -101,7 +126,7 @@ impl CsvRow for InternalTransaction {
     }
 }
 
-impl CsvRow for Block {
+impl FileRow for Block {
     const COLUMNS: &'static [&'static str] =
         &["number", "hash", "time", "miner", "transactions", "gas_used", "gas_limit", "base_fee_wei"];
 
@@ -122,6 +147,28 @@ impl CsvRow for Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Named(&'static str);
+
+    impl FileRow for Named {
+        const COLUMNS: &'static [&'static str] = &["name", "amount"];
+
+        fn fields(&self) -> Vec<String> {
+            vec![
+                self.0.to_owned(),
+                "115792089237316195423570985008687907853269984665640564039457584007913129639935".into(),
+            ]
+        }
+    }
+
+    #[test]
+    fn both_formats_have_the_same_columns() {
+        let rows = [Named("=1+1"), Named("\"a\"")];
+        assert!(csv(&rows).starts_with("name,amount\r\n'=1+1,1157"));
+        let read: Value = serde_json::from_str(&json(&rows)).unwrap();
+        assert_eq!((&read[0]["name"], &read[1]["name"]), (&Value::from("=1+1"), &Value::from("\"a\"")));
+        assert_eq!(read[1]["amount"].as_str().unwrap().len(), 78);
+    }
 
     #[test]
     fn fields_are_quoted_and_formulas_are_text() {

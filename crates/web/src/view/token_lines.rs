@@ -2,7 +2,7 @@
 
 use domain::{Address, Balance, Token, TokenBalance, Trade};
 
-use super::csv::{CsvRow, time};
+use super::list_file::{FileRow, time};
 
 /// A token in the list of all tokens.
 pub(crate) struct TokenLine<'a> {
@@ -10,7 +10,7 @@ pub(crate) struct TokenLine<'a> {
     pub(crate) kind: &'static str,
 }
 
-impl CsvRow for TokenLine<'_> {
+impl FileRow for TokenLine<'_> {
     const COLUMNS: &'static [&'static str] =
         &["token", "symbol", "name", "type", "decimals", "supply", "holders", "transfers"];
 
@@ -39,7 +39,7 @@ pub(crate) struct HolderLine {
     pub(crate) share: Option<String>,
 }
 
-impl CsvRow for HolderLine {
+impl FileRow for HolderLine {
     const COLUMNS: &'static [&'static str] = &["rank", "holder", "balance", "decimals", "share"];
 
     fn fields(&self) -> Vec<String> {
@@ -53,7 +53,7 @@ impl CsvRow for HolderLine {
     }
 }
 
-impl CsvRow for TokenBalance {
+impl FileRow for TokenBalance {
     const COLUMNS: &'static [&'static str] = &["token", "symbol", "name", "balance", "decimals"];
 
     fn fields(&self) -> Vec<String> {
@@ -68,7 +68,7 @@ impl CsvRow for TokenBalance {
     }
 }
 
-impl CsvRow for Trade {
+impl FileRow for Trade {
     const COLUMNS: &'static [&'static str] = &[
         "transaction",
         "log",
