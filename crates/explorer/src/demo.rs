@@ -114,8 +114,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         chain: service.store().reader(),
         records: service.store().verified_contracts(),
     };
-    let verified = cancel.run_until_cancelled(verified::record(&recorder, published, millis_now())).await;
-    verified.transpose()?;
+    let _ = cancel.run_until_cancelled(verified::record(&recorder, published, millis_now())).await;
     if !cancel.is_cancelled() {
         logging::print(&banner(service.local_addr().unwrap_or(options.listen), &rpc, &chain, &demo_key, &options));
     }
