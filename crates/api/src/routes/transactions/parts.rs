@@ -46,7 +46,7 @@ async fn list_transaction_transfers(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<JsonResponse<wire::TransactionTransferList>, ApiError> {
     let events = find_events(&app, hash, paging).await?;
-    let list = wire::TransactionTransferList::new(events.transfers, paging, app.token_prefix);
+    let list = wire::TransactionTransferList::new(events.transfers, paging, app.token_prefix());
     Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }
 

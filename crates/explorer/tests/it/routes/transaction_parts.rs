@@ -77,7 +77,7 @@ async fn state_changes_are_the_difference_between_two_blocks() {
     send_everything(&node.chain, 0);
     let explorer = Launch::run(&node.url()).argument("--anonymous-requests-per-minute", 0).start().await;
     node.wait_for(&explorer).await;
-    let rpc = Rpc::new(&node.url());
+    let rpc = Rpc::new(node.url());
     for transaction in explorer.json("/api/v1/transactions").await["transactions"].as_array().unwrap() {
         let (hash, block) = (transaction["hash"].as_str().unwrap(), transaction["blockNumber"].as_u64().unwrap());
         let shown = assert_changes(&explorer, &rpc, hash, block).await;
