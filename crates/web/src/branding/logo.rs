@@ -128,7 +128,7 @@ fn svg_element(text: &str) -> Option<&str> {
 
 fn check_svg(svg: &str) -> Result<(), &'static str> {
     let root = svg.split('>').next().unwrap_or_default();
-    if !root.contains(SVG_NAMESPACE) {
+    if !['"', '\''].iter().any(|quote| root.contains(&format!("xmlns={quote}{SVG_NAMESPACE}{quote}"))) {
         return Err(
             "has no xmlns=\"http://www.w3.org/2000/svg\", without which browsers do not show it: add it to its first element",
         );
