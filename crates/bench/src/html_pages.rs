@@ -1,5 +1,6 @@
 //! Latency and size of the HTML pages.
 
+mod verified;
 mod visits;
 
 use std::{

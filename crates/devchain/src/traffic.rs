@@ -28,7 +28,7 @@ mod tokens;
 
 use alloy_primitives::{Address, B256};
 pub use artifact::Contract;
-pub use compiler_output::{SOURCES, compiler_settings};
+pub use compiler_output::{COMPILER_VERSION, SOURCES, compiler_settings};
 use context::ActivityContext;
 pub use deployed::{Collection, DeployedContracts, Pool, Token};
 pub use history::HistoryPlan;

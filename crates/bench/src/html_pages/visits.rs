@@ -18,6 +18,13 @@ impl Browser {
         let total = response["total"].as_u64().with_context(|| format!("no {entity}"))?;
         Ok((response["data"][0].take(), total))
     }
+
+    /// The contract that a transaction calls.
+    async fn receiver(&self, hash: &str) -> anyhow::Result<String> {
+        let found: Value =
+            serde_json::from_slice(&self.get(&format!("/api/v1/transactions/{hash}"), "identity").await?)?;
+        Ok(found["toAddress"].as_str().context("a transaction without receiver")?.to_owned())
+    }
 }
 
 pub(super) async fn all(browser: &Browser, chain: &RecordedChain) -> anyhow::Result<Vec<(&'static str, String)>> {
@@ -29,6 +36,8 @@ pub(super) async fn all(browser: &Browser, chain: &RecordedChain) -> anyhow::Res
     let (hash, pair, token_address) = (text(&trade["txHash"]), text(&trade["pairAddress"]), text(&token["address"]));
     let (of_token, holders) =
         (token["transferCount"].as_u64().unwrap_or(1), token["holderCount"].as_u64().unwrap_or(1));
+    let called = browser.receiver(&hash).await?;
+    browser.verify(&[&pair, &token_address, &called]).await?;
     let last = |total: u64| total.div_ceil(PAGE_SIZE).max(1);
     let middle = |total: u64| last(total).div_ceil(2);
     let blocks = chain.head + 1;
@@ -41,14 +50,21 @@ pub(super) async fn all(browser: &Browser, chain: &RecordedChain) -> anyhow::Res
         ("transactions, first", "/transactions".to_owned()),
         ("transactions, middle", format!("/transactions?page={}", middle(chain.transactions))),
         ("transactions, last", format!("/transactions?page={}", last(chain.transactions))),
-        ("transaction with a trade", format!("/tx/{hash}")),
+        ("transaction with a trade, decoded", format!("/tx/{hash}")),
+        ("calls of a transaction", format!("/tx/{hash}/calls")),
+        ("state changes of a transaction", format!("/tx/{hash}/state")),
         ("busiest address, first", format!("/address/{address}")),
         ("busiest address, middle", format!("/address/{address}?page={}", middle(entries))),
         ("busiest address, last", format!("/address/{address}?page={}", last(entries))),
         ("busiest address, token transfers", format!("/address/{address}?tab=transfers")),
         ("busiest address, tokens held", format!("/address/{address}?tab=tokens")),
         ("busiest address, trades", format!("/address/{address}?tab=trades")),
-        ("contract of a pool", format!("/address/{pair}?tab=contract")),
+        ("busiest address, sent, by days", format!("/address/{address}?direction=out&fromBlock=2020-01-01")),
+        ("busiest address, by method", format!("/address/{address}?method=transfer")),
+        ("busiest address, balance", format!("/address/{address}?tab=balance")),
+        ("logs of a pool, decoded", format!("/address/{pair}?tab=logs")),
+        ("verified contract of a pool", format!("/address/{pair}?tab=contract")),
+        ("verified contract that was called", format!("/address/{called}?tab=contract")),
         ("tokens", "/tokens".to_owned()),
         ("token, first", format!("/token/{token_address}")),
         ("token, middle", format!("/token/{token_address}?page={}", middle(of_token))),
@@ -59,6 +75,8 @@ pub(super) async fn all(browser: &Browser, chain: &RecordedChain) -> anyhow::Res
         ("token transfers, last", format!("/transfers?page={}", last(transfers))),
         ("trades, first", "/trades".to_owned()),
         ("trades, last", format!("/trades?page={}", last(trades))),
+        ("charts", "/charts".to_owned()),
+        ("gas", "/gas".to_owned()),
         ("verified contracts", "/contracts".to_owned()),
         ("verify", "/verify".to_owned()),
         ("keys", "/keys".to_owned()),

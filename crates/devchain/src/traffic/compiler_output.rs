@@ -42,6 +42,8 @@ pub const SOURCES: [(&str, &str); 24] = sources![
 ];
 
 const COMPILER: &str = include_str!("../../contracts/compiler.json");
+/// The version of the compiler.
+pub const COMPILER_VERSION: &str = "0.8.37";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -134,6 +136,7 @@ mod tests {
             assert_eq!(format!("0x{code}"), contract.creation_code().to_string());
             assert!(output["abi"].as_array().is_some_and(|abi| !abi.is_empty()), "{contract:?}");
         }
+        assert_eq!(serde_json::from_str::<Value>(COMPILER).unwrap()["version"], COMPILER_VERSION);
         assert_eq!(Value::from(compiler_settings()), json!({ "optimizer": { "enabled": true, "runs": 200 } }));
     }
 }

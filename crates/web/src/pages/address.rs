@@ -94,7 +94,11 @@ enum Tab {
 
 impl Tab {
     fn is(&self, name: &str) -> bool {
-        let own_name = match self {
+        self.name() == name
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
             Self::Transactions(_) => "transactions",
             Self::Transfers(_) => "transfers",
             Self::Holdings(_) => "tokens",
@@ -105,8 +109,7 @@ impl Tab {
             Self::Logs(..) => "logs",
             Self::Balance(_) => "balance",
             Self::Contract(_) => "contract",
-        };
-        own_name == name
+        }
     }
 
     /// Whether it is a list, which new blocks change.
@@ -191,7 +194,7 @@ pub(super) async fn show(
     let frame = app.frame(title, Section::None).await.described(format!("{description}.")).live_if(is_live);
     let frame = match &pager {
         Some(pager) => frame.at_page(pager),
-        None => frame.at(format!("/address/{full}?tab=contract")),
+        None => frame.at(format!("/address/{full}?tab={}", tab.name())),
     };
     // Every address has a page, also one that nobody uses.
     let frame = frame.unlisted_if(params.filter.is_set() || (summary.is_none() && !is_contract));
