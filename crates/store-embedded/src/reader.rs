@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use domain::{
     Account, Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, Block,
     BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder, InternalFilter,
-    InternalPage, KnownAddresses, LogFilter, LogPage, Nft, NftMetadata, Page, PageRequest, PeriodFigures, Pool, Stats,
+    InternalPage, ListedAddresses, LogFilter, LogPage, Nft, NftMetadata, Page, PageRequest, PeriodFigures, Pool, Stats,
     Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter,
     Transfer, TransferFilter, U256,
 };
@@ -171,7 +171,7 @@ impl ChainReader for EmbeddedReader {
         origin: AddressOrigin,
         from: u64,
         limit: u32,
-    ) -> Result<KnownAddresses, StoreError> {
+    ) -> Result<ListedAddresses, StoreError> {
         self.read(move |index| index.list_known_addresses(origin, from, limit)).await
     }
 

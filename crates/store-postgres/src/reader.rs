@@ -5,7 +5,7 @@ use deadpool_postgres::GenericClient;
 use domain::{
     Account, Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, Block,
     BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, FailureSource, HeldNft, Holder,
-    InternalFilter, InternalPage, KnownAddresses, LogFilter, LogPage, Nft, Page, PageRequest, PeriodFigures, Pool,
+    InternalFilter, InternalPage, ListedAddresses, LogFilter, LogPage, Nft, Page, PageRequest, PeriodFigures, Pool,
     Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
     TransactionFilter, Transfer, TransferFilter, U256,
 };
@@ -195,7 +195,7 @@ impl ChainReader for PostgresReader {
         origin: AddressOrigin,
         from: u64,
         limit: u32,
-    ) -> Result<KnownAddresses, StoreError> {
+    ) -> Result<ListedAddresses, StoreError> {
         read_snapshot!(self, |client| read::list_known_addresses(&client, origin, from, limit))
     }
 

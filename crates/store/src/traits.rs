@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use domain::{
     Account, Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, Block,
     BlockChanges, BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder,
-    InternalFilter, InternalPage, KnownAddresses, LogFilter, LogPage, Nft, NftMetadata, Page, PageRequest,
+    InternalFilter, InternalPage, ListedAddresses, LogFilter, LogPage, Nft, NftMetadata, Page, PageRequest,
     PeriodFigures, Pool, Stats, Token, TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents,
     TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
@@ -113,7 +113,7 @@ pub trait ChainReader: Send + Sync {
         origin: AddressOrigin,
         from: u64,
         limit: u32,
-    ) -> Result<KnownAddresses, StoreError>;
+    ) -> Result<ListedAddresses, StoreError>;
 
     /// The position after the addresses of [`AddressOrigin::Blocks`] that were known at a block; None if it is not indexed.
     async fn find_address_position(&self, block: BlockNumber) -> Result<Option<u64>, StoreError>;
