@@ -36,7 +36,7 @@ pub enum AddressOrigin {
 
 /// Consecutive addresses of the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KnownAddresses {
+pub struct ListedAddresses {
     pub addresses: Vec<Address>,
     /// The position after the last one.
     pub next: u64,

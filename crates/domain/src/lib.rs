@@ -36,7 +36,7 @@ mod verified_contract;
 mod webhook;
 
 pub use account::{Account, Code};
-pub use address::{AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Creation, KnownAddresses, TokenName};
+pub use address::{AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Creation, ListedAddresses, TokenName};
 pub use alloy_primitives::{Address, B256, Bytes, U256};
 pub use api_key::{ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey, UnixMillis};
 pub use approval::{Approval, ApprovalEvent, ApprovalScope};

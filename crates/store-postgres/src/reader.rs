@@ -5,9 +5,9 @@ use deadpool_postgres::GenericClient;
 use domain::{
     Account, Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block,
     BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, FailureSource, HeldNft, Holder,
-    InternalFilter, InternalPage, KnownAddresses, LogFilter, LogPage, Nft, Page, PageRequest, PeriodFigures, Pool,
-    Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
-    TransactionFilter, Transfer, TransferFilter, U256,
+    InternalFilter, InternalPage, KnownAddresses, ListedAddresses, LogFilter, LogPage, Nft, Page, PageRequest,
+    PeriodFigures, Pool, Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction,
+    TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
@@ -200,7 +200,7 @@ impl ChainReader for PostgresReader {
         origin: AddressOrigin,
         from: u64,
         limit: u32,
-    ) -> Result<KnownAddresses, StoreError> {
+    ) -> Result<ListedAddresses, StoreError> {
         read_snapshot!(self, |client| read::list_known_addresses(&client, origin, from, limit))
     }
 

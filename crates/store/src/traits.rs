@@ -2,8 +2,8 @@ use async_trait::async_trait;
 use domain::{
     Account, Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block,
     BlockChanges, BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder,
-    InternalFilter, InternalPage, KnownAddresses, LogFilter, LogPage, Nft, NftMetadata, Page, PageRequest,
-    PeriodFigures, Pool, Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction,
+    InternalFilter, InternalPage, KnownAddresses, ListedAddresses, LogFilter, LogPage, Nft, NftMetadata, Page,
+    PageRequest, PeriodFigures, Pool, Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction,
     TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 
@@ -118,7 +118,7 @@ pub trait ChainReader: Send + Sync {
         origin: AddressOrigin,
         from: u64,
         limit: u32,
-    ) -> Result<KnownAddresses, StoreError>;
+    ) -> Result<ListedAddresses, StoreError>;
 
     /// The position after the addresses of [`AddressOrigin::Blocks`] that were known at a block; None if it is not indexed.
     async fn find_address_position(&self, block: BlockNumber) -> Result<Option<u64>, StoreError>;

@@ -103,7 +103,7 @@ mod tests {
           "accounts": [
             {
               "rank": 26,
-              "address": "0xABaBaBaBABabABabAbAbABAbABabababaBaBABaB",
+              "address": "0xabababababababababababababababababababab",
               "balance": "115792089237316195423570985008687907853269984665640564039457584007913129639935",
               "txCount": 42
             }

@@ -1,4 +1,4 @@
-use domain::{Address, AddressOrigin, BlockNumber, BlockRange, KnownAddresses};
+use domain::{Address, AddressOrigin, BlockNumber, BlockRange, ListedAddresses};
 use store::StoreError;
 
 use super::ReadSnapshot;
@@ -16,7 +16,7 @@ impl ReadSnapshot {
         origin: AddressOrigin,
         from: u64,
         limit: u32,
-    ) -> Result<KnownAddresses, StoreError> {
+    ) -> Result<ListedAddresses, StoreError> {
         let (table, end) = match origin {
             AddressOrigin::Blocks => (Table::Address, self.tip().map_or(0, |tip| tip.totals.addresses)),
             AddressOrigin::InternalTransactions => (Table::InternalParty, next_party(self.view())?),
@@ -38,7 +38,7 @@ impl ReadSnapshot {
                 }
             }
         }
-        Ok(KnownAddresses { addresses, next, end })
+        Ok(ListedAddresses { addresses, next, end })
     }
 
     pub(crate) fn find_address_position(&self, block: BlockNumber) -> Result<Option<u64>, StoreError> {

@@ -1,5 +1,5 @@
 use deadpool_postgres::GenericClient;
-use domain::{Address, AddressOrigin, BlockNumber, KnownAddresses};
+use domain::{Address, AddressOrigin, BlockNumber, ListedAddresses};
 use store::StoreError;
 
 use crate::{
@@ -13,7 +13,7 @@ pub(crate) async fn list_known_addresses(
     origin: AddressOrigin,
     from: u64,
     limit: u32,
-) -> Result<KnownAddresses, StoreError> {
+) -> Result<ListedAddresses, StoreError> {
     let (end, sql) = match origin {
         AddressOrigin::Blocks => (
             get(client, "select addresses from chain", &[]).await?.u64(0)?,
@@ -29,7 +29,7 @@ pub(crate) async fn list_known_addresses(
     let next = from.saturating_add(u64::from(limit)).min(end);
     let rows = query(client, sql, &[&int8(from), &int8(next)]).await?;
     let addresses = rows.iter().map(|row| row.address(0)).collect::<Result<_, _>>()?;
-    Ok(KnownAddresses { addresses, next, end })
+    Ok(ListedAddresses { addresses, next, end })
 }
 
 pub(crate) async fn find_address_position(
