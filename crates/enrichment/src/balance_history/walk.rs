@@ -70,9 +70,8 @@ pub(super) fn sample(points: Vec<BalancePoint>, limit: usize) -> Vec<BalancePoin
         return points;
     }
     let start = first.timestamp;
-    let seconds = last.timestamp.saturating_sub(start) + 1;
-    let slice =
-        |point: &BalancePoint| u128::from(point.timestamp.saturating_sub(start)) * limit as u128 / u128::from(seconds);
+    let seconds = u128::from(last.timestamp.saturating_sub(start)) + 1;
+    let slice = |point: &BalancePoint| u128::from(point.timestamp.saturating_sub(start)) * limit as u128 / seconds;
     let mut kept: Vec<BalancePoint> = Vec::with_capacity(limit);
     for point in points {
         match kept.last_mut() {

@@ -191,7 +191,7 @@ fn chart(points: &[BalancePoint], unit: &Unit) -> Chart {
 fn steps(points: &[BalancePoint]) -> Vec<BalancePoint> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Vec::new() };
     let seconds = last.timestamp.saturating_sub(first.timestamp);
-    let count = STEPS.min(seconds + 1);
+    let count = STEPS.min(seconds.saturating_add(1));
     let at = |step: u64| match count {
         1 => last.timestamp,
         _ => first.timestamp + part(seconds, step, count - 1),
