@@ -7,6 +7,7 @@ mod block_order;
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a check that does not hold panics")]
 pub mod conformance;
 mod contract_data;
+mod current_day;
 mod error;
 pub mod fetch_policy;
 mod internal;
@@ -29,6 +30,7 @@ pub mod words;
 
 pub use block_order::check_order;
 pub use contract_data::ContractDataWriter;
+pub use current_day::CurrentDay;
 pub use error::{BoxError, Failure, StoreError};
 pub use internal::{InternalProgress, InternalWriter};
 pub use lifecycle::{CacheUse, SnapshotContent, Store};

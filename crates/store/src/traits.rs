@@ -1,8 +1,8 @@
 use async_trait::async_trait;
 use domain::{
     Account, Address, AddressFacts, AddressOverview, AddressSummary, Approval, B256, Block, BlockChanges,
-    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder, InternalFilter,
-    InternalPage, LogFilter, LogPage, Nft, NftMetadata, Page, PageRequest, PeriodFigures, Pool, Stats, Token,
+    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, DayFigures, HeldNft, Holder,
+    InternalFilter, InternalPage, LogFilter, LogPage, Nft, NftMetadata, Page, PageRequest, Pool, Stats, Token,
     TokenBalance, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure, TransactionFilter, Transfer,
     TransferFilter, U256,
 };
@@ -72,8 +72,8 @@ pub trait ChainReader: Send + Sync {
     /// Gas prices of the newest blocks, the newest first.
     async fn list_gas_prices(&self, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError>;
 
-    /// Figures of the latest periods of some seconds, the oldest first.
-    async fn list_periods(&self, length: u64, count: u32) -> Result<Vec<PeriodFigures>, StoreError>;
+    /// Figures of the latest days up to that of the tip, the oldest first.
+    async fn list_days(&self, count: u32) -> Result<Vec<DayFigures>, StoreError>;
 
     async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError>;
 

@@ -19,7 +19,7 @@ pub(crate) use fields::{DecodedView, FieldRow, FieldValue};
 pub(crate) use links::{AddressLink, BlockLink, NftLink, TokenLink, TransactionLink, short};
 pub(crate) use log::{ListedLog, LogRow};
 pub(crate) use pager::{Pager, Paging};
-pub(crate) use rows::{BlockRow, Direction, InternalRow, ReachView, TradeRow, TransactionRow, TransferRow, fee};
+pub(crate) use rows::{BlockRow, Direction, InternalRow, ReachView, TradeRow, TransactionRow, TransferRow};
 pub(crate) use source::lines as source_lines;
 pub(crate) use text::{sanitize_name, sanitize_text, url_encode};
 pub(crate) use time::Moment;

@@ -6,8 +6,6 @@ use axum::{
 };
 use domain::{Block, InternalTransaction, Transaction, Transfer, UtcTime};
 
-use super::rows::fee;
-
 /// A row of a file. Amounts are in the smallest unit, as the API has them.
 pub(crate) trait CsvRow {
     const COLUMNS: &'static [&'static str];
@@ -54,7 +52,7 @@ impl CsvRow for Transaction {
             address(self.to),
             address(self.created),
             self.value.to_string(),
-            fee(self).to_string(),
+            self.fee().to_string(),
             self.succeeded.to_string(),
             self.nonce.to_string(),
         ]
