@@ -9,6 +9,7 @@ mod approval;
 mod block;
 mod changes;
 mod coverage;
+mod day;
 mod delivery;
 mod filter;
 mod gas;
@@ -18,7 +19,6 @@ mod nft;
 mod nft_metadata;
 mod page;
 mod pending_transaction;
-mod period;
 mod replica;
 mod stats;
 mod sync;
@@ -43,6 +43,7 @@ pub use approval::{Approval, ApprovalEvent, ApprovalScope};
 pub use block::{Block, BlockId, BlockNumber, BlockRef, ChainIdentity};
 pub use changes::{BlockChanges, InnerCreation, Involvement, TouchedHolder};
 pub use coverage::Coverage;
+pub use day::{DAY, DayFigures};
 pub use delivery::{
     Attempt, AttemptOutcome, AttemptReport, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus,
     DropCount, EventIdentity, EventKind, EventLocation, InvalidDeliveryId, NewDelivery, NextStep,
@@ -58,7 +59,6 @@ pub use nft::{HeldNft, Nft};
 pub use nft_metadata::{NftAttribute, NftDocument, NftMetadata};
 pub use page::{Order, Page, PageRequest};
 pub use pending_transaction::PendingTransaction;
-pub use period::{DAY, PeriodFigures};
 pub use replica::ReplicaStatus;
 pub use stats::{BlockGasPrice, Stats};
 pub use sync::{SyncPhase, SyncStatus};

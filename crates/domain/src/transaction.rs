@@ -31,6 +31,12 @@ pub struct Transaction {
 }
 
 impl Transaction {
+    /// What it paid for its gas, in wei.
+    #[must_use]
+    pub fn fee(&self) -> U256 {
+        U256::from(self.gas_price) * U256::from(self.gas_used)
+    }
+
     /// Whether the address sent or received this transaction.
     #[must_use]
     pub fn touches(&self, address: &Address) -> bool {

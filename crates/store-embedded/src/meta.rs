@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Of the index: increased by every change that other versions cannot read. An older index is filled again.
-pub const SCHEMA: u32 = 7;
+pub const SCHEMA: u32 = 8;
 /// Of the records: increased by every change that other versions cannot read, with a step in `upgrade.rs`.
 pub const RECORDS: u32 = 1;
 

@@ -6,13 +6,13 @@ mod blocks;
 mod caches;
 mod checkpoints;
 mod codes;
+mod days;
 mod events;
 mod internal;
 mod known_addresses;
 mod logs;
 mod long_walk;
 mod nfts;
-mod periods;
 mod search;
 mod select;
 mod stats;
@@ -28,6 +28,7 @@ use store::StoreError;
 
 pub(crate) use self::{
     caches::ReadCaches,
+    days::first_since,
     long_walk::{LongWalk, ReadError},
 };
 use self::{checkpoints::CheckpointCache, select::Condition};

@@ -3,10 +3,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     Account, Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block,
-    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder, InternalFilter,
-    InternalPage, KnownAddresses, ListedAddresses, LogFilter, LogPage, Nft, NftMetadata, Page, PageRequest,
-    PeriodFigures, Pool, Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction,
-    TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
+    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, DayFigures, HeldNft, Holder,
+    InternalFilter, InternalPage, KnownAddresses, ListedAddresses, LogFilter, LogPage, Nft, NftMetadata, Page,
+    PageRequest, Pool, Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents,
+    TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, StateVersion, StoreError};
@@ -111,8 +111,8 @@ impl ChainReader for EmbeddedReader {
         self.read(move |index| index.list_gas_prices(blocks)).await
     }
 
-    async fn list_periods(&self, length: u64, count: u32) -> Result<Vec<PeriodFigures>, StoreError> {
-        self.read(move |index| index.list_periods(length, count)).await
+    async fn list_days(&self, count: u32) -> Result<Vec<DayFigures>, StoreError> {
+        self.read(move |index| index.list_days(count)).await
     }
 
     async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError> {

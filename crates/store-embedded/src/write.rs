@@ -4,6 +4,7 @@ mod addresses;
 mod approvals;
 mod codes;
 mod commit;
+mod day;
 mod dictionary;
 mod holders;
 mod internal;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use addresses::AddressIds;
 use dictionary::Dictionary;
 use domain::B256;
+use store::CurrentDay;
 
 use crate::{cache::AgedCache, keys::AddressId, lists::Tails, rows::LogSource, verified_contracts::Listing};
 
@@ -35,6 +37,8 @@ pub(crate) struct WriteState {
     known_codes: AgedCache<AddressId, ()>,
     /// The last token listed for a refresh: the next round continues after it.
     last_refreshed: Option<AddressId>,
+    /// That of the tip; None if it has to be searched.
+    day: Option<CurrentDay>,
     /// Shared with the verified contracts: their list follows the code at their addresses.
     listing: Arc<Listing>,
 }
@@ -49,6 +53,7 @@ impl WriteState {
             log_sources: Dictionary::new(cache_entries / 4),
             known_codes: AgedCache::new(cache_entries),
             last_refreshed: None,
+            day: None,
             listing,
         }
     }

@@ -29,15 +29,23 @@ pub(crate) struct Totals {
     pub(crate) log_sources: u64,
     pub(crate) nfts: u64,
     pub(crate) approvals: u64,
+    /// Gas used by all blocks.
+    pub(crate) gas_used: u64,
+    pub(crate) fees: U256,
+    pub(crate) burnt_fees: U256,
+    /// Creations of contracts that are known.
+    pub(crate) contracts: u64,
+    /// For each day, the addresses that were active on it.
+    pub(crate) active_addresses: u64,
 }
 
 /// The columns of [`Totals`], of a block or of the chain.
 pub(crate) const TOTALS: &str = "transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices, logs, \
-     log_topics, log_sources, nfts, approvals";
+     log_topics, log_sources, nfts, approvals, total_gas, fees, burnt_fees, contracts, active_addresses";
 
 impl Totals {
     /// The number of its columns.
-    pub(crate) const COLUMNS: usize = 13;
+    pub(crate) const COLUMNS: usize = 18;
 
     /// From its columns, the first of which is at a position.
     pub(crate) fn from_row(row: &Row, first: usize) -> Result<Self, StoreError> {
@@ -55,6 +63,11 @@ impl Totals {
             log_sources: row.u64(first + 10)?,
             nfts: row.u64(first + 11)?,
             approvals: row.u64(first + 12)?,
+            gas_used: row.u64(first + 13)?,
+            fees: row.amount(first + 14)?,
+            burnt_fees: row.amount(first + 15)?,
+            contracts: row.u64(first + 16)?,
+            active_addresses: row.u64(first + 17)?,
         })
     }
 }
@@ -104,12 +117,18 @@ impl Chain {
             log_sources,
             nfts,
             approvals,
+            gas_used,
+            fees,
+            burnt_fees,
+            contracts,
+            active_addresses,
         } = self.totals;
         execute(
             client,
             "update chain set first_block = $1, tip_number = $2, tip_hash = $3, undo_first = $4, transactions = $5,
                 transfers = $6, trades = $7, addresses = $8, tokens = $9, filled_blocks = $10, untraced_blocks = $11,
-                gas_prices = $12, logs = $13, log_topics = $14, log_sources = $15, nfts = $16, approvals = $17",
+                gas_prices = $12, logs = $13, log_topics = $14, log_sources = $15, nfts = $16, approvals = $17,
+                total_gas = $18, fees = $19, burnt_fees = $20, contracts = $21, active_addresses = $22",
             &[
                 &self.first_block.map(int8),
                 &self.tip.map(|tip| int8(tip.number)),
@@ -128,6 +147,11 @@ impl Chain {
                 &int8(log_sources),
                 &int8(nfts),
                 &int8(approvals),
+                &int8(gas_used),
+                &Numeric::from(fees),
+                &Numeric::from(burnt_fees),
+                &int8(contracts),
+                &int8(active_addresses),
             ],
         )
         .await?;

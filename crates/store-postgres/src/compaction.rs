@@ -173,7 +173,7 @@ fn merge(runs: Vec<Run>) -> (Vec<(i64, i64)>, Vec<Run>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lists::{Appended, Entry, Role, Tail};
+    use crate::lists::{Appended, Counts, Entry, Role, Tail};
 
     /// Runs of these lengths, one after the other, with ids that are `apart` from each other.
     fn runs(lengths: &[u64], apart: u64) -> Vec<Run> {
@@ -187,7 +187,9 @@ mod tests {
                 next += 1;
             }
         }
-        appended.runs(List::Transactions, |_| Tail { total: 10, sent: 10, received: 2 }).0
+        appended
+            .runs(List::Transactions, |_| Tail { counts: Counts { total: 10, sent: 10, received: 2 }, last: Some(1) })
+            .0
     }
 
     #[test]

@@ -166,19 +166,27 @@ impl Entry {
     }
 }
 
-/// The counts at the end of a list.
+/// How many entries a list has up to some place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Tail {
+pub(crate) struct Counts {
     pub(crate) total: u64,
     pub(crate) sent: u64,
     pub(crate) received: u64,
+}
+
+/// The end of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Tail {
+    pub(crate) counts: Counts,
+    /// The id of the last entry.
+    pub(crate) last: Option<u64>,
 }
 
 /// A row of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) owner: u64,
-    before: Tail,
+    before: Counts,
     first: i64,
     rest: Vec<i32>,
     has_roles: bool,
@@ -187,7 +195,7 @@ pub(crate) struct Run {
 impl Run {
     /// From the columns of a list.
     pub(crate) fn from_row(row: &Row, list: List) -> Result<Self, StoreError> {
-        let before = Tail {
+        let before = Counts {
             total: row.u64(1)?,
             sent: row.option_u64(3)?.unwrap_or_default(),
             received: row.option_u64(4)?.unwrap_or_default(),
@@ -277,11 +285,12 @@ impl Appended {
                 let first = first.value();
                 // Within range, or the entry would have started a run.
                 let rest = rest.iter().filter_map(|entry| i32::try_from(entry.value() - (first & -4)).ok()).collect();
-                rows.push(Run { owner: *owner, before: end, first, rest, has_roles: list.has_roles() });
+                rows.push(Run { owner: *owner, before: end.counts, first, rest, has_roles: list.has_roles() });
                 for entry in entries {
-                    end.total += 1;
-                    end.sent += u64::from(mask(entry.role) & 1 != 0);
-                    end.received += u64::from(mask(entry.role) & 2 != 0);
+                    end.counts.total += 1;
+                    end.counts.sent += u64::from(mask(entry.role) & 1 != 0);
+                    end.counts.received += u64::from(mask(entry.role) & 2 != 0);
+                    end.last = Some(entry.id);
                 }
             }
             tails.push((*owner, end));
@@ -301,13 +310,15 @@ mod tests {
             let role = if id % 2 == 0 { Role::Sender } else { Role::Both };
             appended.push(List::Transactions, 7, Entry::new(id, role), 0);
         }
-        let (runs, tails) = appended.runs(List::Transactions, |_| Tail { total: 5, sent: 5, received: 1 });
+        let (runs, tails) = appended
+            .runs(List::Transactions, |_| Tail { counts: Counts { total: 5, sent: 5, received: 1 }, last: Some(9) });
         let lengths: Vec<usize> = runs.iter().map(|run| 1 + run.rest.len()).collect();
         assert_eq!(lengths, [128, 72]);
         assert_eq!((runs[0].first_seq(), runs[0].first(), runs[0].received_before()), (5, 41, Some(1)));
         assert_eq!(runs[0].rest[..2], [7, 9], "11 in both roles, 12 as the sender, from id 10 on");
         assert_eq!((runs[1].first_seq(), runs[1].sent_before(), runs[1].received_before()), (133, Some(133), Some(65)));
-        assert_eq!(tails, [(7, Tail { total: 205, sent: 205, received: 101 })]);
+        let counts = Counts { total: 205, sent: 205, received: 101 };
+        assert_eq!(tails, [(7, Tail { counts, last: Some(209) })]);
         assert_eq!(appended.runs(List::Involved, |_| Tail::default()).0, []);
     }
 

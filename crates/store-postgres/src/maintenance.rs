@@ -127,6 +127,13 @@ impl PostgresStore {
         if incomplete > 0 {
             add(StorePart::Index, format!("{incomplete} blocks do not have all their transactions"));
         }
+        let sql = "select (select coalesce(sum(gas_used), 0) = c.total_gas
+                and coalesce(sum(gas_used * base_fee_per_gas), 0) = c.burnt_fees from block),
+            (select coalesce(sum(gas_used * gas_price), 0) = c.fees from transaction) from chain c";
+        let row = get(&client, sql, &[]).await?;
+        if !(row.value::<bool>(0)? && row.value::<bool>(1)?) {
+            add(StorePart::Index, "the totals of gas and fees do not match the blocks and transactions".to_owned());
+        }
         Ok(Verification { blocks, transactions, faults })
     }
 }

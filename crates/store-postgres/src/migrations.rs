@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The SQL of each migration, in order: the first one is number 1.
-const MIGRATIONS: [&str; 17] = [
+const MIGRATIONS: [&str; 18] = [
     include_str!("../migrations/0001_chain.sql"),
     include_str!("../migrations/0002_lists.sql"),
     include_str!("../migrations/0003_records.sql"),
@@ -29,10 +29,11 @@ const MIGRATIONS: [&str; 17] = [
     include_str!("../migrations/0015_approvals.sql"),
     include_str!("../migrations/0016_packed_logs.sql"),
     include_str!("../migrations/0017_nft_metadata.sql"),
+    include_str!("../migrations/0018_figures_by_day.sql"),
 ];
 
 /// An index that an earlier version filled lacks data that later ones take from blocks: it is filled again.
-const OLDEST_INDEX: u32 = 16;
+const OLDEST_INDEX: u32 = 18;
 
 /// Besides lists, the tables that are filled again. All others are kept.
 const INDEX: [&str; 33] = [

@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use deadpool_postgres::GenericClient;
 use domain::{
     Account, Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block,
-    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, FailureSource, HeldNft, Holder,
-    InternalFilter, InternalPage, KnownAddresses, ListedAddresses, LogFilter, LogPage, Nft, Page, PageRequest,
-    PeriodFigures, Pool, Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction,
-    TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
+    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, DayFigures, FailureSource,
+    HeldNft, Holder, InternalFilter, InternalPage, KnownAddresses, ListedAddresses, LogFilter, LogPage, Nft, Page,
+    PageRequest, Pool, Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents,
+    TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
@@ -134,8 +134,8 @@ impl ChainReader for PostgresReader {
         read_snapshot!(self, |client| read::list_gas_prices(&client, blocks))
     }
 
-    async fn list_periods(&self, length: u64, count: u32) -> Result<Vec<PeriodFigures>, StoreError> {
-        read_snapshot!(self, |client| read::list_periods(&client, length, count))
+    async fn list_days(&self, count: u32) -> Result<Vec<DayFigures>, StoreError> {
+        read_snapshot!(self, |client| read::list_days(&client, count))
     }
 
     async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError> {

@@ -4,6 +4,7 @@ mod approvals;
 mod codes;
 mod commit;
 mod copy;
+mod day;
 mod holders;
 mod internal;
 mod log_packs;
@@ -14,6 +15,7 @@ mod prefetch;
 mod ranks;
 mod revert;
 mod step;
+mod tails;
 
 use std::hash::Hash;
 
@@ -23,6 +25,7 @@ use quick_cache::{
     OptionsBuilder, UnitWeighter,
     unsync::{Cache, DefaultLifecycle},
 };
+use store::CurrentDay;
 
 use self::logs::LogSource;
 pub(crate) use self::{
@@ -48,6 +51,8 @@ pub(crate) struct WriteState {
     known_codes: Lru<AddressId, ()>,
     /// The last token listed for a refresh: the next round continues after it.
     last_refreshed: Option<AddressId>,
+    /// That of the tip; None if it has to be searched.
+    day: Option<CurrentDay>,
 }
 
 impl std::fmt::Debug for WriteState {
@@ -66,6 +71,7 @@ impl WriteState {
             tails: lru(cache_entries),
             known_codes: lru(cache_entries),
             last_refreshed: None,
+            day: None,
         }
     }
 
@@ -77,6 +83,7 @@ impl WriteState {
         self.tails.clear();
         self.known_codes.clear();
         self.last_refreshed = None;
+        self.day = None;
     }
 }
 

@@ -8,6 +8,7 @@ mod block_times;
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a check that does not hold panics")]
 pub mod conformance;
 mod contract_data;
+mod current_day;
 mod error;
 pub mod fetch_policy;
 mod internal;
@@ -31,6 +32,7 @@ pub mod words;
 pub use block_order::check_order;
 pub use block_times::find_first_block_since;
 pub use contract_data::ContractDataWriter;
+pub use current_day::CurrentDay;
 pub use error::{BoxError, Failure, StoreError};
 pub use internal::{InternalProgress, InternalWriter};
 pub use lifecycle::{CacheUse, SnapshotContent, Store};

@@ -1,10 +1,10 @@
 use async_trait::async_trait;
 use domain::{
     Account, Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block,
-    BlockChanges, BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, HeldNft, Holder,
-    InternalFilter, InternalPage, KnownAddresses, ListedAddresses, LogFilter, LogPage, Nft, NftMetadata, Page,
-    PageRequest, PeriodFigures, Pool, Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction,
-    TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
+    BlockChanges, BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, DayFigures, HeldNft,
+    Holder, InternalFilter, InternalPage, KnownAddresses, ListedAddresses, LogFilter, LogPage, Nft, NftMetadata, Page,
+    PageRequest, Pool, Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents,
+    TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 
 use crate::{ContractDataWriter, InternalWriter, StoreError};
@@ -72,8 +72,8 @@ pub trait ChainReader: Send + Sync {
     /// Gas prices of the newest blocks, the newest first.
     async fn list_gas_prices(&self, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError>;
 
-    /// Figures of the latest periods of some seconds, the oldest first.
-    async fn list_periods(&self, length: u64, count: u32) -> Result<Vec<PeriodFigures>, StoreError>;
+    /// Figures of the latest days up to that of the tip, the oldest first.
+    async fn list_days(&self, count: u32) -> Result<Vec<DayFigures>, StoreError>;
 
     async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError>;
 

@@ -388,6 +388,7 @@ function showWaiting(page) {
     const other = page.getElementById(part.id);
     if (other) merge(part, other);
   }
+  showTimes();
 }
 
 async function refresh() {
@@ -403,6 +404,8 @@ async function refresh() {
     const other = page.getElementById(part.id);
     if (other && part.dataset.live === "now" && !isUsed(part)) merge(part, other);
   }
+  // The page has ages, and the reader may have chosen exact times.
+  showTimes();
   if (!isReading()) {
     showWaiting(page);
     return;

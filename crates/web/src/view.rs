@@ -20,7 +20,7 @@ pub(crate) use links::{AddressLink, BlockLink, NftLink, TokenLink, TransactionLi
 pub(crate) use list_file::ListFile;
 pub(crate) use log::{ListedLog, LogRow};
 pub(crate) use pager::{Pager, Paging};
-pub(crate) use rows::{BlockRow, Direction, InternalRow, ReachView, TradeRow, TransactionRow, TransferRow, fee};
+pub(crate) use rows::{BlockRow, Direction, InternalRow, ReachView, TradeRow, TransactionRow, TransferRow};
 pub(crate) use source::lines as source_lines;
 pub(crate) use text::{sanitize_name, sanitize_text, url_encode};
 pub(crate) use time::Moment;

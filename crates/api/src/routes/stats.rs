@@ -1,5 +1,5 @@
 use axum::extract::State;
-use domain::{BlockRange, DAY, PageRequest, RecentGas, TransactionFilter};
+use domain::{BlockRange, PageRequest, RecentGas, TransactionFilter};
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -64,7 +64,7 @@ async fn list_days(
     State(app): State<App>,
     ValidQuery(params): ValidQuery<ListDaysParams>,
 ) -> Result<JsonResponse<wire::DayList>, ApiError> {
-    let days = app.chain.list_periods(DAY, params.days).await?;
+    let days = app.chain.list_days(params.days).await?;
     let list = wire::DayList::new(days, app.chain.coverage().await?);
     Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }

@@ -19,18 +19,35 @@ pub struct Day {
     pub dex_trades: u64,
     #[schema(example = 9_800_000)]
     pub logs: u64,
+    /// Addresses that sent or received a transaction on this day, each counted once. Not counted: addresses that are only in logs or
+    /// inside calls.
+    #[schema(example = 1_100_000)]
+    pub active_addresses: u64,
     /// Addresses that no earlier indexed block contains.
     #[schema(example = 120_000)]
     pub new_addresses: u64,
     #[schema(example = 900)]
     pub new_tokens: u64,
+    /// Contracts created by successful transactions, and inside calls as far as traces were there when the block was indexed:
+    /// those in the blocks of `untracedBlocks` are missing. A contract that is created again at its address counts again.
+    #[schema(example = 2_300)]
+    pub new_contracts: u64,
+    /// Blocks without traces: contracts created inside calls in these blocks are not in `newContracts`.
+    #[schema(example = 0)]
+    pub untraced_blocks: u64,
+    /// Gas used by all blocks.
+    pub gas_used: Decimal,
+    /// What transactions paid for gas, in wei: gas used times effective gas price.
+    pub fees: Decimal,
+    /// The part of the fees that was burnt (EIP-1559), in wei: gas used times base fee. "0" on a chain without base fees.
+    pub burnt_fees: Decimal,
     /// Mean effective gas price in wei; null without transactions.
     #[schema(required = true)]
     pub avg_gas_price: Option<Decimal>,
 }
 
-impl From<domain::PeriodFigures> for Day {
-    fn from(day: domain::PeriodFigures) -> Self {
+impl From<domain::DayFigures> for Day {
+    fn from(day: domain::DayFigures) -> Self {
         Self {
             start: Timestamp::from_unix_seconds(day.start),
             blocks: day.blocks,
@@ -38,8 +55,14 @@ impl From<domain::PeriodFigures> for Day {
             token_transfers: day.transfers,
             dex_trades: day.trades,
             logs: day.logs,
+            active_addresses: day.active_addresses,
             new_addresses: day.new_addresses,
             new_tokens: day.new_tokens,
+            new_contracts: day.new_contracts,
+            untraced_blocks: day.untraced_blocks,
+            gas_used: day.gas_used.into(),
+            fees: day.fees.into(),
+            burnt_fees: day.burnt_fees.into(),
             avg_gas_price: day.mean_gas_price.map(Decimal::from),
         }
     }
@@ -56,7 +79,7 @@ pub struct DayList {
 
 impl DayList {
     #[must_use]
-    pub fn new(days: Vec<domain::PeriodFigures>, coverage: domain::Coverage) -> Self {
+    pub fn new(days: Vec<domain::DayFigures>, coverage: domain::Coverage) -> Self {
         Self { days: days.into_iter().map(Day::from).collect(), coverage: coverage.into() }
     }
 }

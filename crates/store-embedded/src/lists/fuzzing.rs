@@ -96,7 +96,7 @@ pub fn cursors(data: &[u8]) {
     let mut tails = Tails::new(16);
     for (key, model) in keys.iter().zip(&mut models) {
         write(&index.engine, &mut tails, |tails, view, batch| {
-            model.iter().try_for_each(|entry| tails.append(view, batch, *key, *entry))
+            model.iter().try_for_each(|entry| tails.append(view, batch, *key, *entry).map(drop))
         });
         let kept = usize::from(script.byte().unwrap_or(u8::MAX));
         if let Some(cut) = model.get(kept * 10).map(|entry| entry.id) {

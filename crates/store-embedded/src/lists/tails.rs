@@ -24,20 +24,23 @@ impl Tails {
         Self { committed: AgedCache::of_taken(capacity), changed: FastMap::default() }
     }
 
+    /// Returns the last id before.
     pub(crate) fn append(
         &mut self,
         view: &View,
         batch: &mut Batch,
         list: ListKey,
         entry: Entry,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<u64>, StoreError> {
         let tail = self.open(view, list)?;
+        // The open chunk is empty only if the list is.
+        let last = (!tail.is_empty()).then(|| tail.last());
         if tail.is_full() {
             batch.put(list.kind.chunks(), &Key::chunk(list, tail.number()), tail.to_row());
             *tail = tail.next();
         }
         tail.push(entry);
-        Ok(())
+        Ok(last)
     }
 
     /// Drops the entries with an id of `cut` or above, and reopens full chunks that contain it.

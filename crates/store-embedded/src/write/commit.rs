@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use domain::{Address, BalanceSource, BlockChanges, BlockNumber};
 use store::{
-    StoreError, Undo, check_order,
+    CurrentDay, StoreError, Undo, check_order,
     fetch_policy::{self, CodeEvent},
 };
 
@@ -45,6 +45,7 @@ impl WriteState {
             Undo::Keep { .. } => (Overwrites::with_undo(&view), Some(UndoRecord::default())),
             Undo::Discard => (Overwrites::without_undo(&view), None),
         };
+        let day = self.take_day(&view, tip.as_ref())?;
         let mut step = Step {
             state: self,
             view: &view,
@@ -52,6 +53,7 @@ impl WriteState {
             totals: tip.map(|tip| tip.totals).unwrap_or_default(),
             overwrites,
             record,
+            day,
             moved_tokens: BTreeSet::new(),
             moved_pairs: BTreeSet::new(),
         };
@@ -59,7 +61,7 @@ impl WriteState {
             step.add_block(block)?;
             step.end_block(block.block.number);
         }
-        let Step { mut batch, totals, mut overwrites, moved_tokens, moved_pairs, .. } = step;
+        let Step { mut batch, totals, mut overwrites, day, moved_tokens, moved_pairs, .. } = step;
         let mut drifting = BTreeSet::new();
         for pair in moved_pairs {
             let key = Key::balance(pair);
@@ -94,6 +96,7 @@ impl WriteState {
         self.addresses.mark_committed();
         self.topics.mark_committed();
         self.log_sources.mark_committed();
+        self.day = day;
         Ok(())
     }
 }
@@ -133,6 +136,8 @@ pub(super) struct Step<'state, 'view> {
     pub(super) overwrites: Overwrites<'view>,
     /// The undo record of the current block, if it can be reverted.
     record: Option<UndoRecord>,
+    /// The day of the last added block.
+    day: Option<CurrentDay>,
     /// Tokens with transfers.
     pub(super) moved_tokens: BTreeSet<AddressId>,
     /// Holders whose balance may have changed.
@@ -143,6 +148,8 @@ impl Step<'_, '_> {
     fn add_block(&mut self, changes: &BlockChanges) -> Result<(), StoreError> {
         let block = &changes.block;
         let totals_before = self.totals;
+        let day = CurrentDay::of_next_block(self.day, block.timestamp, totals_before.transactions);
+        self.day = Some(day);
         let miner = self.address_id(block.miner, block.number)?;
         self.batch.put(Table::Block, &Key::block(block.number), BlockRow::new(block, miner, totals_before).to_row());
         self.batch.put(Table::BlockByHash, &Key::block_by_hash(&block.hash, block.number), []);
@@ -162,7 +169,7 @@ impl Step<'_, '_> {
         let mut creations = changes.inner_creations.iter().flatten().peekable();
         for tx in &changes.transactions {
             let id = self.totals.transactions;
-            let maker = self.add_transaction(id, tx)?;
+            let maker = self.add_transaction(id, tx, day)?;
             while let Some(involvement) = involved.next_if(|involvement| involvement.tx_index == tx.index) {
                 let owner = self.address_id(involvement.address, block.number)?;
                 self.note_code(owner, CodeEvent::Ran, block.number)?;
@@ -191,6 +198,8 @@ impl Step<'_, '_> {
         }
         self.totals.filled_blocks += u64::from(!changes.transactions.is_empty());
         self.totals.untraced_blocks += u64::from(changes.inner_creations.is_none());
+        self.totals.gas_used = self.totals.gas_used.saturating_add(block.gas_used);
+        self.totals.burnt_fees += block.burnt_fees();
         Ok(())
     }
 
@@ -202,7 +211,12 @@ impl Step<'_, '_> {
     }
 
     /// Returns the sender.
-    fn add_transaction(&mut self, id: TxId, tx: &domain::Transaction) -> Result<AddressId, StoreError> {
+    fn add_transaction(
+        &mut self,
+        id: TxId,
+        tx: &domain::Transaction,
+        day: CurrentDay,
+    ) -> Result<AddressId, StoreError> {
         let from = self.address_id(tx.from, tx.block_number)?;
         let to = tx.to.map(|to| self.address_id(to, tx.block_number)).transpose()?;
         let created = tx.created.map(|created| self.address_id(created, tx.block_number)).transpose()?;
@@ -216,13 +230,16 @@ impl Step<'_, '_> {
             self.note_code(to, CodeEvent::Called, tx.block_number)?;
         }
         let roles = Roles { from: true, to: to == Some(from) };
-        self.append(ListKind::Transactions.of(from), Entry { id, roles })?;
+        let last = self.append(ListKind::Transactions.of(from), Entry { id, roles })?;
+        self.totals.active_addresses += u64::from(day.is_first(last));
         if let Some(to) = to.filter(|to| *to != from) {
             let roles = Roles { from: false, to: true };
-            self.append(ListKind::Transactions.of(to), Entry { id, roles })?;
+            let last = self.append(ListKind::Transactions.of(to), Entry { id, roles })?;
+            self.totals.active_addresses += u64::from(day.is_first(last));
         }
         self.totals.transactions += 1;
         self.totals.gas_prices += domain::U256::from(tx.gas_price);
+        self.totals.fees += tx.fee();
         Ok(from)
     }
 
@@ -230,10 +247,12 @@ impl Step<'_, '_> {
     fn add_creation(&mut self, created: Address, row: CreationRow, block: BlockNumber) -> Result<(), StoreError> {
         let created = self.address_id(created, block)?;
         self.note_code(created, CodeEvent::Created, block)?;
+        self.totals.contracts += 1;
         self.overwrites.put(Table::Creation, &Key::id(created), Some(row.to_row()))
     }
 
-    pub(super) fn append(&mut self, list: ListKey, entry: Entry) -> Result<(), StoreError> {
+    /// Returns the last id before.
+    pub(super) fn append(&mut self, list: ListKey, entry: Entry) -> Result<Option<u64>, StoreError> {
         if let Some(record) = &mut self.record {
             record.grown_lists.insert(list);
         }

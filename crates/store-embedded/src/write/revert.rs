@@ -138,11 +138,12 @@ impl WriteState {
         self.log_sources.drop_from(kept.log_sources);
         self.known_codes.clear();
         self.last_refreshed = None;
+        self.day = None;
         Ok(())
     }
 }
 
-const MISSING_BLOCK: StoreError = StoreError::Corrupt("a block is missing below the tip");
+pub(super) const MISSING_BLOCK: StoreError = StoreError::Corrupt("a block is missing below the tip");
 
 pub(super) fn find_block(view: &View, number: BlockNumber) -> Result<Option<BlockRow>, StoreError> {
     view.get(Table::Block, &Key::block(number))?.map(|row| BlockRow::from_row(&row)).transpose()

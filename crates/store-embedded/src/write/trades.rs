@@ -39,6 +39,7 @@ impl Step<'_, '_> {
         self.batch.put(Table::Trade, &Key::id(id), TradeRow::new(event, tx, pool).to_row());
         self.append(ListKind::MakerTrades.of(maker), Entry { id, roles: Roles::NONE })?;
         self.append(ListKind::PoolTrades.of(pool), Entry { id, roles: Roles::NONE })?;
-        self.append(exchange_list(row.style).of(row.factory), Entry { id, roles: Roles::NONE })
+        self.append(exchange_list(row.style).of(row.factory), Entry { id, roles: Roles::NONE })?;
+        Ok(())
     }
 }

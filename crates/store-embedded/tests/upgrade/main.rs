@@ -2,7 +2,7 @@
 //!
 //! After a change of `SCHEMA` or `RECORDS`, the last version before it writes the fixture of the schema that ends:
 //! `EXPLORER_FIXTURE=DIR cargo test -p store-embedded --test upgrade -- --ignored`, then
-//! `tar cz -C DIR durable-commit index > tests/fixtures/schema-N.tar.gz`.
+//! `tar cz -C DIR durable-commit index > tests/fixtures/schema-N-records-M.tar.gz`.
 
 // All of this is test code, also where clippy does not detect it.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
@@ -18,16 +18,17 @@ use store::{
 use store_embedded::{EmbeddedStore, Reindex, StoreOptions};
 
 const CHAIN: ChainIdentity = ChainIdentity { chain_id: 56, genesis_hash: B256::repeat_byte(1) };
-/// The schemas of the fixtures. None of them has a version of its own for records.
-const SCHEMAS: [u32; 4] = [4, 5, 6, 7];
+/// The fixtures and their schemas. Until 7, records had no version of their own.
+const FIXTURES: [(&str, u32); 5] =
+    [("schema-4", 4), ("schema-5", 5), ("schema-6", 6), ("schema-7", 7), ("schema-7-records-1", 7)];
 
 fn open(folder: &Path, older_index: OlderIndex) -> Result<EmbeddedStore, StoreError> {
     EmbeddedStore::open(folder, StoreOptions { older_index, ..StoreOptions::default() })
 }
 
-fn fixture(schema: u32) -> tempfile::TempDir {
+fn fixture(name: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let archive = format!("{}/tests/fixtures/schema-{schema}.tar.gz", env!("CARGO_MANIFEST_DIR"));
+    let archive = format!("{}/tests/fixtures/{name}.tar.gz", env!("CARGO_MANIFEST_DIR"));
     let archive = flate2::read::GzDecoder::new(fs::File::open(archive).unwrap());
     tar::Archive::new(archive).unpack(folder.path()).unwrap();
     folder
@@ -84,9 +85,8 @@ async fn answers(store: &EmbeddedStore, records: &[Record]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_records_of_every_earlier_schema_are_kept() {
-    for schema in SCHEMAS {
-        println!("schema {schema}");
-        let folder = fixture(schema);
+    for (name, schema) in FIXTURES {
+        let folder = fixture(name);
         let (before, is_current) = {
             let refused = open(folder.path(), OlderIndex::Refuse);
             let is_current = refused.is_ok();
@@ -94,7 +94,7 @@ async fn the_records_of_every_earlier_schema_are_kept() {
             drop(refused);
             (dump(&open(folder.path(), OlderIndex::Leave).unwrap()).await, is_current)
         };
-        println!("{schema} {} {:?}", before.len(), counts(&before));
+        println!("{name} {} {:?}", before.len(), counts(&before));
         let store = open(folder.path(), OlderIndex::Replace).unwrap();
         let records = dump(&store).await;
         assert!(records == before, "{} and {} records", before.len(), records.len());
@@ -134,8 +134,8 @@ async fn fill(folder: &Path, chain: ChainIdentity) -> Block {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_that_was_filled_beside_one_of_any_schema_takes_over_its_records() {
-    for schema in SCHEMAS {
-        let folder = fixture(schema);
+    for (name, _) in FIXTURES {
+        let folder = fixture(name);
         let before = dump(&open(folder.path(), OlderIndex::Leave).unwrap()).await;
         let newest = fill(folder.path(), CHAIN).await;
         let reindex = Reindex::of(folder.path());
@@ -154,7 +154,7 @@ async fn an_index_that_was_filled_beside_one_of_any_schema_takes_over_its_record
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_that_was_filled_for_another_chain_or_is_in_use_is_not_taken() {
-    let folder = fixture(4);
+    let folder = fixture("schema-4");
     fill(folder.path(), ChainIdentity { chain_id: 57, ..CHAIN }).await;
     let refused = open(folder.path(), OlderIndex::Replace);
     let Err(StoreError::UnusableReindex { reason, .. }) = refused else { panic!("{refused:?}") };

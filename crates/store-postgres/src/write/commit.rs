@@ -15,10 +15,10 @@ use super::{
 };
 use crate::{
     chain::{Chain, Totals},
-    database::{execute, query},
-    lists::{AddressId, Appended, List, Tail},
+    database::execute,
+    lists::{AddressId, Appended, List},
     ranks::RankMoves,
-    rows::{RowExt, int8},
+    rows::int8,
     tokens::{self, TokenRow},
 };
 
@@ -33,13 +33,14 @@ impl WriteState {
         let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(()) };
         let mut chain = Chain::read(tx).await?;
         check_order(chain.tip, chain.start_block, blocks)?;
+        let day = self.take_day(tx, &chain).await?;
         let known = Prefetched::read(tx, self, blocks).await?;
         let tokens_before = known.tokens.clone();
-        let mut step = Step::new(self, known, chain.totals, undo);
+        let mut step = Step::new(self, known, chain.totals, day, undo);
         for block in blocks {
             step.add_block(block)?;
         }
-        let Step { mut known, totals, rows, appended, new_addresses, new_tokens, moved, codes, .. } = step;
+        let Step { mut known, totals, day, rows, appended, new_addresses, new_tokens, moved, codes, .. } = step;
 
         copy::addresses(tx, &rows.addresses).await?;
         copy::blocks(tx, &rows.blocks).await?;
@@ -116,6 +117,7 @@ impl WriteState {
         for (id, source) in rows.log_sources {
             self.log_sources.insert(source, id);
         }
+        self.day = day;
         Ok(())
     }
 
@@ -128,19 +130,8 @@ impl WriteState {
     ) -> Result<(), StoreError> {
         for list in List::ALL {
             let first_new = list.first_new_owner(before_all);
-            let mut ends: BTreeMap<u64, Tail> = BTreeMap::new();
-            let mut missing = Vec::new();
-            for owner in appended.owners(list).filter(|owner| *owner < first_new) {
-                match self.tails.get(&(list, owner)) {
-                    Some(tail) => {
-                        ends.insert(owner, *tail);
-                    }
-                    None => missing.push(int8(owner)),
-                }
-            }
-            if !missing.is_empty() {
-                ends.extend(tails(tx, list, &missing).await?);
-            }
+            let known = appended.owners(list).filter(|owner| *owner < first_new);
+            let ends = self.tails_of(tx, list, known).await?;
             let (runs, tails) = appended.runs(list, |owner| ends.get(&owner).copied().unwrap_or_default());
             copy::runs(tx, list, &runs).await?;
             for (owner, tail) in tails {
@@ -149,27 +140,6 @@ impl WriteState {
         }
         Ok(())
     }
-}
-
-async fn tails(tx: &Transaction<'_>, list: List, owners: &[i64]) -> Result<Vec<(u64, Tail)>, StoreError> {
-    let counts = if list.has_roles() {
-        "r.sent_before + run_count_below(r.first, r.rest, 1, 9223372036854775807),
-            r.received_before + run_count_below(r.first, r.rest, 2, 9223372036854775807)"
-    } else {
-        "0::int8, 0::int8"
-    };
-    let sql = format!(
-        "select o.owner, r.first_seq + 1 + coalesce(cardinality(r.rest), 0), {counts}
-        from unnest($1::int8[]) o(owner) cross join lateral (
-            select * from {}_run r where r.owner = o.owner order by r.first_seq desc limit 1
-        ) r",
-        list.name()
-    );
-    let rows = query(tx, &sql, &[&owners]).await?;
-    let tail = |row: &tokio_postgres::Row| {
-        Ok((row.u64(0)?, Tail { total: row.u64(1)?, sent: row.u64(2)?, received: row.u64(3)? }))
-    };
-    rows.iter().map(tail).collect()
 }
 
 /// The lowest block that can be reverted after a commit.

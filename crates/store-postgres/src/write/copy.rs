@@ -187,6 +187,11 @@ pub(super) async fn blocks(tx: &Transaction<'_>, rows: &[BlockCopy]) -> Result<(
         Type::INT8,
         Type::INT8,
         Type::INT8,
+        Type::INT8,
+        Type::NUMERIC,
+        Type::NUMERIC,
+        Type::INT8,
+        Type::INT8,
     ];
     copy(tx, "block", &types, rows, |BlockCopy { block, miner, before }, out| {
         out.row(&[
@@ -213,6 +218,11 @@ pub(super) async fn blocks(tx: &Transaction<'_>, rows: &[BlockCopy]) -> Result<(
             &int8(before.log_sources),
             &int8(before.nfts),
             &int8(before.approvals),
+            &int8(before.gas_used),
+            &Numeric::from(before.fees),
+            &Numeric::from(before.burnt_fees),
+            &int8(before.contracts),
+            &int8(before.active_addresses),
         ])
     })
     .await

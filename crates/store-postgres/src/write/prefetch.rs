@@ -10,7 +10,7 @@ use store::{StoreError, fetch_policy::KnownCode};
 use super::{WriteState, approvals::Approvals, logs::LogSource, nfts::Nfts};
 use crate::{
     database::query,
-    lists::AddressId,
+    lists::{AddressId, List},
     numeric::Numeric,
     rows::{RowExt, int8},
     tokens::{self, TokenRow},
@@ -42,6 +42,8 @@ pub(super) struct Prefetched {
     pub(super) balances: FastMap<Pair, Balance>,
     /// Of addresses whose code was fetched.
     pub(super) codes: FastMap<AddressId, KnownCode>,
+    /// Of addresses that sent or received one before.
+    pub(super) last_transactions: FastMap<AddressId, u64>,
     pub(super) nfts: Nfts,
     pub(super) approvals: Approvals,
 }
@@ -77,6 +79,11 @@ impl Prefetched {
             run.extend(called.chain(involved).filter_map(|address| id(&address)));
         }
         run.retain(|id| state.known_codes.get(id).is_none());
+        let transactions = blocks.iter().flat_map(|changes| &changes.transactions);
+        let parties = transactions.flat_map(|tx| [Some(tx.from), tx.to]).flatten();
+        let parties: BTreeSet<AddressId> = parties.filter_map(|address| id(&address)).collect();
+        let tails = state.tails_of(client, List::Transactions, parties).await?;
+        read.last_transactions = tails.into_iter().filter_map(|(id, tail)| Some((id, tail.last?))).collect();
         read.pools = known_pools(client, &pools).await?;
         read.tokens = tokens::load(client, moved).await?;
         read.balances = balances(client, &pairs).await?;

@@ -7,7 +7,7 @@ use domain::{
     TransferEvent, U256,
 };
 use store::{
-    StoreError, Undo,
+    CurrentDay, StoreError, Undo,
     fetch_policy::{self, CodeEvent, KnownCode},
 };
 
@@ -66,6 +66,8 @@ pub(super) struct Step<'a> {
     /// The totals before the current block if it can be reverted, else those before the commit.
     run_floor: Totals,
     run_floor_block: BlockNumber,
+    /// The day of the last added block.
+    pub(super) day: Option<CurrentDay>,
     undo: Undo,
     pub(super) rows: Rows,
     pub(super) appended: Appended,
@@ -77,13 +79,20 @@ pub(super) struct Step<'a> {
 }
 
 impl<'a> Step<'a> {
-    pub(super) fn new(state: &'a mut WriteState, known: Prefetched, totals: Totals, undo: Undo) -> Self {
+    pub(super) fn new(
+        state: &'a mut WriteState,
+        known: Prefetched,
+        totals: Totals,
+        day: Option<CurrentDay>,
+        undo: Undo,
+    ) -> Self {
         Self {
             state,
             known,
             totals,
             run_floor: Totals::default(),
             run_floor_block: 0,
+            day,
             undo,
             rows: Rows::default(),
             appended: Appended::default(),
@@ -100,6 +109,8 @@ impl<'a> Step<'a> {
         if self.undo != Undo::Discard {
             (self.run_floor, self.run_floor_block) = (before, block.number);
         }
+        let day = CurrentDay::of_next_block(self.day, block.timestamp, before.transactions);
+        self.day = Some(day);
         let miner = self.address_id(block.miner, block.number);
         self.append(List::Mined, miner, block.number, Role::Any);
         for touched in &changes.touched_holders {
@@ -116,7 +127,7 @@ impl<'a> Step<'a> {
         let mut creations = changes.inner_creations.iter().flatten().peekable();
         for tx in &changes.transactions {
             let id = self.totals.transactions;
-            let maker = self.add_transaction(id, tx);
+            let maker = self.add_transaction(id, tx, day);
             while let Some(involvement) = involved.next_if(|involvement| involvement.tx_index == tx.index) {
                 let owner = self.address_id(involvement.address, block.number);
                 self.note_code(owner, CodeEvent::Ran, block.number);
@@ -145,6 +156,8 @@ impl<'a> Step<'a> {
         }
         self.totals.filled_blocks += u64::from(!changes.transactions.is_empty());
         self.totals.untraced_blocks += u64::from(changes.inner_creations.is_none());
+        self.totals.gas_used = self.totals.gas_used.saturating_add(block.gas_used);
+        self.totals.burnt_fees += block.burnt_fees();
         self.known.approvals.end_block(block.number, self.undo);
         self.put_block(block, miner, before);
         Ok(())
@@ -155,7 +168,7 @@ impl<'a> Step<'a> {
     }
 
     /// Returns the sender.
-    fn add_transaction(&mut self, id: u64, tx: &domain::Transaction) -> AddressId {
+    fn add_transaction(&mut self, id: u64, tx: &domain::Transaction, day: CurrentDay) -> AddressId {
         let from = self.address_id(tx.from, tx.block_number);
         let to = tx.to.map(|to| self.address_id(to, tx.block_number));
         let created = tx.created.map(|created| self.address_id(created, tx.block_number));
@@ -174,8 +187,13 @@ impl<'a> Step<'a> {
                 self.append(List::Transactions, to, id, Role::Receiver);
             }
         }
+        for party in [Some(from), to.filter(|to| *to != from)].into_iter().flatten() {
+            let last = self.known.last_transactions.insert(party, id);
+            self.totals.active_addresses += u64::from(day.is_first(last));
+        }
         self.totals.transactions += 1;
         self.totals.gas_prices += U256::from(tx.gas_price);
+        self.totals.fees += tx.fee();
         from
     }
 
@@ -183,6 +201,7 @@ impl<'a> Step<'a> {
     fn add_creation(&mut self, created: Address, tx: u64, creator: Option<AddressId>, block: BlockNumber) {
         let created = self.address_id(created, block);
         self.note_code(created, CodeEvent::Created, block);
+        self.totals.contracts += 1;
         self.rows.creations.insert((created, tx), creator);
     }
 

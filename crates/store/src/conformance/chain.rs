@@ -1,5 +1,5 @@
 use domain::{
-    Address, ApprovalEvent, ApprovalScope, B256, Block, BlockChanges, InnerCreation, InternalBlock, InternalEvent,
+    Address, ApprovalEvent, ApprovalScope, B256, Block, BlockChanges, DAY, InnerCreation, InternalBlock, InternalEvent,
     InternalKind, Involvement, LogEvent, Pool, PoolStyle, TokenKind, TouchedHolder, TradeDirection, TradeEvent,
     Transaction, TransferEvent, U256,
 };
@@ -67,7 +67,7 @@ impl RandomChain {
             number: parent.map_or(0, |parent| parent.number + 1),
             hash: self.rng.random::<[u8; 32]>().into(),
             parent_hash: parent.map_or(B256::ZERO, |parent| parent.hash),
-            timestamp: parent.map_or(1_700_000_000, |parent| parent.timestamp + self.rng.random_range(0..5)),
+            timestamp: parent.map_or(1_700_000_000, |parent| self.next_timestamp(parent.timestamp)),
             miner: self.addresses[self.rng.random_range(0..3)],
             tx_count: count,
             gas_used: self.rng.random_range(0..30_000_000),
@@ -119,6 +119,15 @@ impl RandomChain {
             trades,
             pools,
             inner_creations,
+        }
+    }
+
+    /// Mostly some seconds later, at times on another day: at its first second, or after days without blocks.
+    fn next_timestamp(&mut self, parent: u64) -> u64 {
+        match self.rng.random_range(0..200) {
+            0..4 => parent - parent % DAY + DAY,
+            4 => parent + 3 * DAY + 7 * 60 * 60,
+            seconds => parent + seconds % 5,
         }
     }
 

@@ -1,7 +1,7 @@
 use domain::{
-    Account, Address, AddressFacts, B256, BalanceKey, BlockId, BlockRange, BlockRef, Bytes, Code, Exchange,
-    FailureSource, Holder, InternalFilter, LogFilter, Order, Page, PageRequest, PeriodFigures, PoolStyle, Stats, Token,
-    TokenName, TradeFilter, TransactionFailure, TransactionFilter, TransferFilter, U256,
+    Account, Address, AddressFacts, B256, BalanceKey, BlockId, BlockRange, BlockRef, Bytes, Code, DayFigures, Exchange,
+    FailureSource, Holder, InternalFilter, LogFilter, Order, Page, PageRequest, PoolStyle, Stats, Token, TokenName,
+    TradeFilter, TransactionFailure, TransactionFilter, TransferFilter, U256,
 };
 use rand::{Rng, rngs::StdRng};
 
@@ -16,7 +16,7 @@ pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, r
     assert_eq!(subject.reader.coverage().await.expect("coverage"), model.coverage());
     assert_eq!(subject.reader.stats().await.expect("stats"), model.stats());
     assert_eq!(subject.reader.list_gas_prices(20).await.expect("gas prices"), model.list_gas_prices(20));
-    periods(subject, model).await;
+    days(subject, model).await;
     blocks(subject, model, rng).await;
     single_transactions(subject, model, rng).await;
     transactions(subject, model, chain, rng).await;
@@ -306,22 +306,19 @@ async fn whole_lists(subject: &Subject, model: &Model, chain: &RandomChain) {
     }
 }
 
-/// Periods shorter and longer than the chain, and more than it has.
-async fn periods(subject: &Subject, model: &Model) {
-    for length in [60, 1_000, domain::DAY] {
-        let expected = model.list_periods(length);
-        let found = subject.reader.list_periods(length, u32::MAX).await.expect("periods");
-        assert_eq!(found.iter().map(counted).collect::<Vec<_>>(), expected.iter().map(counted).collect::<Vec<_>>());
-        let tokens: u64 = found.iter().map(|period| period.new_tokens).sum();
-        assert_eq!(tokens, model.stats().total_tokens);
-        let last = subject.reader.list_periods(length, 3).await.expect("periods");
-        assert_eq!(last, found.get(found.len().saturating_sub(3)..).expect("the last periods"));
-    }
+pub(super) async fn days(subject: &Subject, model: &Model) {
+    let expected = model.list_days();
+    let found = subject.reader.list_days(u32::MAX).await.expect("days");
+    assert_eq!(found.iter().map(counted).collect::<Vec<_>>(), expected);
+    let tokens: u64 = found.iter().map(|day| day.new_tokens).sum();
+    assert_eq!(tokens, model.stats().total_tokens);
+    let last = subject.reader.list_days(3).await.expect("days");
+    assert_eq!(last, found.get(found.len().saturating_sub(3)..).expect("the last days"));
 }
 
-/// Without what the model does not have by period.
-fn counted(period: &PeriodFigures) -> PeriodFigures {
-    PeriodFigures { new_addresses: 0, new_tokens: 0, ..*period }
+/// Without what the model does not have by day.
+fn counted(day: &DayFigures) -> DayFigures {
+    DayFigures { new_addresses: 0, new_tokens: 0, ..*day }
 }
 
 async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {

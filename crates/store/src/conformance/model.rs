@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
     Address, AddressSummary, AuditResult, B256, BalanceKey, BalanceSource, Block, BlockChanges, BlockGasPrice, BlockId,
-    BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, Creation, Order, Page, PageRequest, PeriodFigures, Stats,
-    TokenMetadata, TradeFilter, Transaction, TransactionEvents, TransactionFilter, TransferFilter, U256,
+    BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, Creation, DAY, DayFigures, Order, Page, PageRequest,
+    Stats, TokenMetadata, TradeFilter, Transaction, TransactionEvents, TransactionFilter, TransferFilter, U256,
 };
 
 use crate::Undo;
@@ -211,30 +211,44 @@ impl Model {
         }
     }
 
-    /// Figures of all periods up to that of the tip; new addresses and tokens are not counted.
+    /// Figures of all days up to that of the tip; new addresses and tokens are not counted.
     #[must_use]
-    pub fn list_periods(&self, length: u64) -> Vec<PeriodFigures> {
-        let period_of = |changes: &BlockChanges| changes.block.timestamp / length;
+    pub fn list_days(&self) -> Vec<DayFigures> {
+        let day_of = |changes: &BlockChanges| changes.block.timestamp / DAY;
         let (Some(first), Some(last)) = (self.blocks.first(), self.blocks.last()) else { return Vec::new() };
-        let figures = |period: u64| {
-            let blocks: Vec<&BlockChanges> =
-                self.blocks.iter().filter(|changes| period_of(changes) == period).collect();
+        let figures = |day: u64| {
+            let blocks: Vec<&BlockChanges> = self.blocks.iter().filter(|changes| day_of(changes) == day).collect();
             let count = |of: fn(&BlockChanges) -> usize| blocks.iter().map(|changes| of(changes) as u64).sum::<u64>();
             let transactions = count(|changes| changes.transactions.len());
-            let prices = blocks.iter().flat_map(|changes| &changes.transactions).map(|tx| U256::from(tx.gas_price));
-            PeriodFigures {
-                start: period * length,
+            let sum = |of: fn(&Transaction) -> U256| {
+                blocks.iter().flat_map(|changes| &changes.transactions).map(of).sum::<U256>()
+            };
+            let parties = blocks.iter().flat_map(|changes| &changes.transactions).flat_map(|tx| [Some(tx.from), tx.to]);
+            let burnt = blocks.iter().filter_map(|changes| {
+                Some(U256::from(changes.block.base_fee_per_gas?) * U256::from(changes.block.gas_used))
+            });
+            DayFigures {
+                start: day * DAY,
                 blocks: blocks.len() as u64,
                 transactions,
                 transfers: count(|changes| changes.transfers.len()),
                 trades: count(|changes| changes.trades.len()),
                 logs: count(|changes| changes.logs.len()),
+                active_addresses: parties.flatten().collect::<BTreeSet<Address>>().len() as u64,
                 new_addresses: 0,
                 new_tokens: 0,
-                mean_gas_price: prices.sum::<U256>().checked_div(U256::from(transactions)),
+                new_contracts: count(|changes| {
+                    let by_transactions = changes.transactions.iter().filter(|tx| tx.created.is_some()).count();
+                    by_transactions + changes.inner_creations.as_ref().map_or(0, Vec::len)
+                }),
+                untraced_blocks: count(|changes| usize::from(changes.inner_creations.is_none())),
+                gas_used: blocks.iter().map(|changes| changes.block.gas_used).sum(),
+                fees: sum(|tx| U256::from(tx.gas_price) * U256::from(tx.gas_used)),
+                burnt_fees: burnt.sum(),
+                mean_gas_price: sum(|tx| U256::from(tx.gas_price)).checked_div(U256::from(transactions)),
             }
         };
-        (period_of(first)..=period_of(last)).map(figures).collect()
+        (day_of(first)..=day_of(last)).map(figures).collect()
     }
 
     /// Gas prices of the newest blocks.

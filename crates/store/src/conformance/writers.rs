@@ -2,7 +2,7 @@
 
 use domain::{BlockChanges, BlockRef};
 
-use super::RandomChain;
+use super::{Model, RandomChain, Subject, checks};
 use crate::{Failure, IndexWriter, Store, StoreError, Undo};
 
 const KEEP: Undo = Undo::Keep { down_to: 0 };
@@ -26,6 +26,7 @@ pub async fn run_writers(store: &dyn Store) {
     assert_eq!(tip(store).await, Some(second.block.id()));
 
     a_commit_in_progress_is_completed_or_fails(store, writer, &third).await;
+    every_writer_knows_who_was_active_today(store, &mut chain, vec![first, second, third]).await;
 }
 
 fn blocks(chain: &mut RandomChain) -> (BlockChanges, BlockChanges, BlockChanges) {
@@ -87,4 +88,20 @@ async fn a_commit_in_progress_is_completed_or_fails(
         writer.commit(vec![next.clone()], KEEP).await.expect("the block that is still missing");
     }
     assert_eq!(tip(store).await, Some(next.block.id()));
+}
+
+/// A writer that did not see the day begin counts the addresses that were active before it once.
+async fn every_writer_knows_who_was_active_today(
+    store: &dyn Store,
+    chain: &mut RandomChain,
+    blocks: Vec<BlockChanges>,
+) {
+    let mut model = Model::default();
+    model.commit(blocks, KEEP);
+    for _ in 0..25 {
+        let next = chain.next_block(model.newest_block().as_ref());
+        store.writer().commit(vec![next.clone()], KEEP).await.expect("commit");
+        model.commit(vec![next], KEEP);
+    }
+    checks::days(&Subject::of(store), &model).await;
 }

@@ -10,7 +10,7 @@ use axum::{
     extract::{Query, State},
     response::Response,
 };
-use domain::{DAY, PeriodFigures, UtcTime};
+use domain::{DayFigures, U256, UtcTime};
 use serde::Deserialize;
 use store::StoreError;
 
@@ -18,6 +18,7 @@ use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section, page},
+    names::Names,
     state::WebState,
     view::{Amount, Axes, Chart, grouped},
 };
@@ -37,7 +38,7 @@ pub(crate) struct RecentDays {
 struct ReadDays {
     days: u32,
     read_at: Instant,
-    figures: Arc<[PeriodFigures]>,
+    figures: Arc<[DayFigures]>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -55,17 +56,24 @@ struct Charts {
     charts: Vec<Chart>,
     /// The newest first.
     rows: Vec<DayRow>,
+    /// Contracts created inside calls are missing.
+    untraced_blocks: Option<String>,
 }
 
 struct DayRow {
     date: String,
     blocks: String,
     transactions: String,
+    active_addresses: String,
+    new_addresses: String,
+    new_contracts: String,
+    new_tokens: String,
     transfers: String,
     trades: String,
     logs: String,
-    addresses: String,
-    tokens: String,
+    gas_used: String,
+    fees: Amount,
+    burnt_fees: Amount,
     gas_price: Option<Amount>,
 }
 
@@ -74,15 +82,7 @@ pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -
     let wanted = params.days.as_deref().and_then(|days| days.parse().ok());
     let days = wanted.filter(|days| SPANS.contains(days)).unwrap_or(default);
     let figures = app.recent_days(days).await?;
-    let charts = [
-        ("Transactions", (|day| day.transactions) as fn(&PeriodFigures) -> u64),
-        ("Token transfers", |day| day.transfers),
-        ("Trades", |day| day.trades),
-        ("New addresses", |day| day.new_addresses),
-        ("New tokens", |day| day.new_tokens),
-        ("Logs", |day| day.logs),
-    ];
-    let counts = charts.into_iter().map(|(title, count)| chart(title, &figures, count));
+    let untraced: u64 = figures.iter().map(|day| day.untraced_blocks).sum();
     page(&Charts {
         frame: app
             .frame("Charts", Section::Charts)
@@ -95,13 +95,36 @@ pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -
             .unlisted_if(days != default),
         days,
         spans: SPANS,
-        charts: counts.chain([gas_price_chart(&figures)]).collect(),
-        rows: figures.iter().rev().map(DayRow::new).collect(),
+        charts: charts(&figures, &app.names),
+        rows: figures.iter().rev().map(|day| DayRow::new(day, &app.names)).collect(),
+        untraced_blocks: (untraced > 0).then(|| grouped(untraced)),
     })
 }
 
+fn charts(days: &[DayFigures], names: &Names) -> Vec<Chart> {
+    let count = |title, count| count_chart(title, days, count);
+    let mut charts = vec![
+        count("Transactions", |day| day.transactions),
+        active_chart(days),
+        count("New addresses", |day| day.new_addresses),
+        count("New contracts", |day| day.new_contracts),
+        count("Token transfers", |day| day.transfers),
+        count("New tokens", |day| day.new_tokens),
+        count("Trades", |day| day.trades),
+        count("Logs", |day| day.logs),
+        count("Gas used", |day| day.gas_used),
+        coin_chart("Fees", days, names, |day| day.fees),
+    ];
+    // Many chains burn nothing.
+    if days.iter().any(|day| !day.burnt_fees.is_zero()) {
+        charts.push(coin_chart("Burnt fees", days, names, |day| day.burnt_fees));
+    }
+    charts.push(gas_price_chart(days));
+    charts
+}
+
 impl WebState {
-    async fn recent_days(&self, days: u32) -> Result<Arc<[PeriodFigures]>, StoreError> {
+    async fn recent_days(&self, days: u32) -> Result<Arc<[DayFigures]>, StoreError> {
         let find = || {
             let read = self.days.read.lock().unwrap_or_else(PoisonError::into_inner);
             let recent = read.iter().find(|read| read.days == days && read.read_at.elapsed() < CACHED_FOR);
@@ -110,7 +133,7 @@ impl WebState {
         if let Some(figures) = find() {
             return Ok(figures);
         }
-        let figures: Arc<[PeriodFigures]> = self.chain.list_periods(DAY, days).await?.into();
+        let figures: Arc<[DayFigures]> = self.chain.list_days(days).await?.into();
         let mut read = self.days.read.lock().unwrap_or_else(PoisonError::into_inner);
         read.retain(|read| read.days != days);
         read.push(ReadDays { days, read_at: Instant::now(), figures: Arc::clone(&figures) });
@@ -118,19 +141,36 @@ impl WebState {
     }
 }
 
-fn chart(title: &'static str, days: &[PeriodFigures], count: fn(&PeriodFigures) -> u64) -> Chart {
-    let bar = |day: &PeriodFigures| {
+fn count_chart(title: &'static str, days: &[DayFigures], count: fn(&DayFigures) -> u64) -> Chart {
+    let total = days.iter().map(count).fold(0, u64::saturating_add);
+    bars(title, format!("{} in total", grouped(total)), days, count)
+}
+
+/// Without a sum: an address may be active on several days.
+fn active_chart(days: &[DayFigures]) -> Chart {
+    bars("Active addresses", "by day".to_owned(), days, |day| day.active_addresses)
+}
+
+fn bars(title: &'static str, range: String, days: &[DayFigures], count: fn(&DayFigures) -> u64) -> Chart {
+    let bar = |day: &DayFigures| {
         let value = count(day);
         (value as f64, format!("{}: {}", date(day), grouped(value)))
     };
-    let total: u64 = days.iter().map(count).sum();
     let highest = days.iter().map(count).max().unwrap_or_default();
-    Chart::new(title, format!("{} in total", grouped(total)), days.iter().map(bar).collect())
-        .with_axes(axes(days, grouped(highest)))
+    Chart::new(title, range, days.iter().map(bar).collect()).with_axes(axes(days, grouped(highest)))
 }
 
-fn gas_price_chart(days: &[PeriodFigures]) -> Chart {
-    let bar = |day: &PeriodFigures| match day.mean_gas_price {
+fn coin_chart(title: &'static str, days: &[DayFigures], names: &Names, wei: fn(&DayFigures) -> U256) -> Chart {
+    let shown = |wei: U256| names.coin(wei).shown().to_owned();
+    let bar = |day: &DayFigures| (f64::from(wei(day)), format!("{}: {}", date(day), shown(wei(day))));
+    let total: U256 = days.iter().map(wei).sum();
+    let highest = days.iter().map(wei).max().unwrap_or_default();
+    Chart::new(title, format!("{} in total", shown(total)), days.iter().map(bar).collect())
+        .with_axes(axes(days, shown(highest)))
+}
+
+fn gas_price_chart(days: &[DayFigures]) -> Chart {
+    let bar = |day: &DayFigures| match day.mean_gas_price {
         Some(mean) => (f64::from(mean), format!("{}: {}", date(day), Amount::gas_price(mean).shown())),
         None => (0.0, format!("{}: no transactions", date(day))),
     };
@@ -139,27 +179,32 @@ fn gas_price_chart(days: &[PeriodFigures]) -> Chart {
         .with_axes(axes(days, Amount::gas_price(highest).shown().to_owned()))
 }
 
-fn axes(days: &[PeriodFigures], highest: String) -> Axes {
-    let end = |day: Option<&PeriodFigures>| day.map(date).unwrap_or_default();
+fn axes(days: &[DayFigures], highest: String) -> Axes {
+    let end = |day: Option<&DayFigures>| day.map(date).unwrap_or_default();
     Axes { highest, first: end(days.first()), last: end(days.last()) }
 }
 
 /// Such as 2026-11-17.
-fn date(day: &PeriodFigures) -> String {
+fn date(day: &DayFigures) -> String {
     format!("{:.0}", UtcTime::from_unix_seconds(day.start)).chars().take(10).collect()
 }
 
 impl DayRow {
-    fn new(day: &PeriodFigures) -> Self {
+    fn new(day: &DayFigures, names: &Names) -> Self {
         Self {
             date: date(day),
             blocks: grouped(day.blocks),
             transactions: grouped(day.transactions),
+            active_addresses: grouped(day.active_addresses),
+            new_addresses: grouped(day.new_addresses),
+            new_contracts: grouped(day.new_contracts),
+            new_tokens: grouped(day.new_tokens),
             transfers: grouped(day.transfers),
             trades: grouped(day.trades),
             logs: grouped(day.logs),
-            addresses: grouped(day.new_addresses),
-            tokens: grouped(day.new_tokens),
+            gas_used: grouped(day.gas_used),
+            fees: names.coin(day.fees),
+            burnt_fees: names.coin(day.burnt_fees),
             gas_price: day.mean_gas_price.map(Amount::gas_price),
         }
     }

@@ -90,7 +90,7 @@ fn base_fee_chart(blocks: &[Block]) -> Chart {
     };
     let highest = blocks.iter().map(fee).max().unwrap_or_default();
     Chart::new("Base fee", "", blocks.iter().rev().map(bar).collect())
-        .with_axes(axes(blocks, Amount::gas_price(highest).shown().to_owned()))
+        .with_axes(Axes::of_blocks(blocks, Amount::gas_price(highest).shown().to_owned()))
 }
 
 fn fullness_chart(blocks: &[Block]) -> Chart {
@@ -98,11 +98,5 @@ fn fullness_chart(blocks: &[Block]) -> Chart {
     let bar = |block: &Block| (percent(block) as f64, format!("Block {}: {} %", grouped(block.number), percent(block)));
     let highest = blocks.iter().map(percent).max().unwrap_or_default();
     Chart::new("Gas used of the limit", "", blocks.iter().rev().map(bar).collect())
-        .with_axes(axes(blocks, format!("{highest} %")))
-}
-
-/// The blocks are newest first.
-fn axes(blocks: &[Block], highest: String) -> Axes {
-    let end = |block: Option<&Block>| block.map(|block| grouped(block.number)).unwrap_or_default();
-    Axes { highest, first: end(blocks.last()), last: end(blocks.first()) }
+        .with_axes(Axes::of_blocks(blocks, format!("{highest} %")))
 }

@@ -7,7 +7,7 @@ use crate::{
     error::PageError,
     frame::{Frame, Section},
     tour::TourStop,
-    view::{Amount, BlockRow, Chart, TransactionRow, counted, grouped, in_units},
+    view::{Amount, Axes, BlockRow, Chart, TransactionRow, counted, grouped, in_units},
 };
 
 const SHOWN_ROWS: u32 = 8;
@@ -70,8 +70,8 @@ fn transactions_chart(blocks: &[Block]) -> Chart {
         (f64::from(block.tx_count), format!("Block {}: {} transactions", grouped(block.number), block.tx_count))
     };
     let highest = blocks.iter().map(|block| block.tx_count).max().unwrap_or_default();
-    let range = format!("{}, max. {}", range(blocks), grouped(highest));
-    Chart::new("Transactions per block", range, blocks.iter().rev().map(bar).collect())
+    Chart::new("Transactions per block", range(blocks), blocks.iter().rev().map(bar).collect())
+        .with_axes(Axes::of_blocks(blocks, grouped(highest)))
 }
 
 fn gas_price_chart(blocks: &[Block], prices: &[BlockGasPrice]) -> Chart {
@@ -83,14 +83,10 @@ fn gas_price_chart(blocks: &[Block], prices: &[BlockGasPrice]) -> Chart {
         None => (0.0, format!("Block {}: no transactions", grouped(price.block))),
     };
     let highest = prices.iter().filter_map(|price| price.mean).max().unwrap_or_default();
-    let range = format!("{}, max. {}", range(blocks), Amount::gas_price(highest).shown());
-    Chart::new("Mean gas price", range, prices.iter().rev().map(bar).collect())
+    Chart::new("Mean gas price", range(blocks), prices.iter().rev().map(bar).collect())
+        .with_axes(Axes::of_blocks(blocks, Amount::gas_price(highest).shown().to_owned()))
 }
 
-/// The range of blocks, which are newest first.
 fn range(blocks: &[Block]) -> String {
-    match (blocks.last(), blocks.first()) {
-        (Some(oldest), Some(newest)) => format!("blocks {} to {}", grouped(oldest.number), grouped(newest.number)),
-        _ => String::new(),
-    }
+    format!("of the last {} blocks", blocks.len())
 }

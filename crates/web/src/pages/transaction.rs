@@ -29,7 +29,7 @@ use crate::{
     state::WebState,
     view::{
         AddressLink, Amount, BlockLink, DecodedView, FieldValue, InternalRow, LogRow, Moment, TradeRow, TransferRow,
-        fee, grouped, sanitize_name, sanitize_text, short,
+        grouped, sanitize_name, sanitize_text, short,
     },
 };
 
@@ -180,7 +180,7 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
             to: tx.to.map(|to| names.address(to)),
             created: tx.created.map(|created| names.address(created)),
             value,
-            fee: names.coin(fee(&tx)),
+            fee: names.coin(tx.fee()),
             gas_price: Amount::gas_price(tx.gas_price),
             burnt: base_fee.map(|base_fee| BurntFee::new(&tx, base_fee, names)),
             gas_used: grouped(tx.gas_used),
@@ -356,7 +356,7 @@ impl BurntFee {
         let burnt = gas_cost(base_fee, tx.gas_used);
         Self {
             burnt: names.coin(burnt),
-            tip: names.coin(fee(tx).saturating_sub(burnt)),
+            tip: names.coin(tx.fee().saturating_sub(burnt)),
             base_fee: Amount::gas_price(base_fee),
         }
     }

@@ -1,6 +1,9 @@
 //! Bar charts, rendered on the server.
 
 use askama::{Template, filters::HtmlSafe};
+use domain::Block;
+
+use super::grouped;
 
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 120.0;
@@ -35,6 +38,14 @@ pub(crate) struct Axes {
     pub(crate) highest: String,
     pub(crate) first: String,
     pub(crate) last: String,
+}
+
+impl Axes {
+    /// Of bars for these blocks, which are the newest first.
+    pub(crate) fn of_blocks(blocks: &[Block], highest: String) -> Self {
+        let end = |block: Option<&Block>| block.map(|block| grouped(block.number)).unwrap_or_default();
+        Self { highest, first: end(blocks.last()), last: end(blocks.first()) }
+    }
 }
 
 impl Chart {

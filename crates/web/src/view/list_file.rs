@@ -7,8 +7,6 @@ use axum::{
 use domain::{Block, InternalTransaction, Transaction, Transfer, UtcTime};
 use serde_json::Value;
 
-use super::rows::fee;
-
 /// A row of a file. Amounts are in the smallest unit, as the API has them.
 pub(crate) trait FileRow {
     const COLUMNS: &'static [&'static str];
@@ -79,7 +77,7 @@ impl FileRow for Transaction {
             address(self.to),
             address(self.created),
             self.value.to_string(),
-            fee(self).to_string(),
+            self.fee().to_string(),
             self.succeeded.to_string(),
             self.nonce.to_string(),
         ]

@@ -1,7 +1,7 @@
 //! Rows of tables that several pages share.
 
 use askama::{Template, filters::HtmlSafe};
-use domain::{B256, Block, InternalReach, InternalTransaction, Trade, Transaction, Transfer, U256};
+use domain::{B256, Block, InternalReach, InternalTransaction, Trade, Transaction, Transfer};
 
 use super::{
     AddressLink, Amount, BlockLink, Moment, NftLink, TokenLink, TransactionLink, grouped, sanitize_name, short,
@@ -86,15 +86,10 @@ impl TransactionRow {
             to: tx.to.map(|to| names.address(to)),
             created: tx.created.map(|created| names.address(created)),
             value: names.coin(tx.value),
-            fee: names.coin(fee(tx)),
+            fee: names.coin(tx.fee()),
             succeeded: tx.succeeded,
         }
     }
-}
-
-/// The fee of a transaction.
-pub(crate) fn fee(tx: &Transaction) -> U256 {
-    U256::from(tx.gas_used).saturating_mul(U256::from(tx.gas_price))
 }
 
 pub(crate) struct TransferRow {

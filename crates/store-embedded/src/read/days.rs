@@ -1,30 +1,32 @@
 //! Figures of days. Block rows contain cumulative totals, so that those of a day are the difference between two blocks, and
 //! nothing has to be stored per day.
 
-use domain::{BlockNumber, PeriodFigures, U256};
+use std::ops::Range;
+
+use domain::{BlockNumber, DAY, DayFigures, U256};
 use store::StoreError;
 
 use super::ReadSnapshot;
 use crate::{meta::Tip, rows::Totals};
 
 impl ReadSnapshot {
-    /// The latest periods up to that of the tip, the oldest first.
-    pub(crate) fn list_periods(&self, length: u64, count: u32) -> Result<Vec<PeriodFigures>, StoreError> {
-        let (Some(tip), true) = (self.tip(), length > 0) else { return Ok(Vec::new()) };
-        let last = self.block_row(tip.block.number)?.timestamp / length;
-        let first = self.block_row(tip.start_block)?.timestamp / length;
+    /// The latest days up to that of the tip, the oldest first.
+    pub(crate) fn list_days(&self, count: u32) -> Result<Vec<DayFigures>, StoreError> {
+        let Some(tip) = self.tip() else { return Ok(Vec::new()) };
+        let last = self.block_row(tip.block.number)?.timestamp / DAY;
+        let first = self.block_row(tip.start_block)?.timestamp / DAY;
         let (mut end, mut after) = (tip.block.number + 1, tip.totals);
         let mut blocks_of_next = 1;
-        let mut periods = Vec::new();
-        for period in (first..=last).rev().take(usize::try_from(count).unwrap_or(usize::MAX)) {
-            let start = self.first_block_since(period * length, tip, end, blocks_of_next)?;
+        let mut days = Vec::new();
+        for day in (first..=last).rev().take(usize::try_from(count).unwrap_or(usize::MAX)) {
+            let start = self.first_block_since(day * DAY, tip, end, blocks_of_next)?;
             let before = self.totals_before(start)?;
-            periods.push(figures(period * length, end - start, &before, &after));
+            days.push(figures(day * DAY, end - start, &before, &after));
             blocks_of_next = end - start;
             (end, after) = (start, before);
         }
-        periods.reverse();
-        Ok(periods)
+        days.reverse();
+        Ok(days)
     }
 
     /// The first block below `end` with this time or a later one; `end` if none has it. `guess` is how far below it may be.
@@ -41,29 +43,44 @@ impl ReadSnapshot {
             high = probe;
             stride = stride.saturating_mul(2);
         }
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if is_since(middle)? {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        Ok(low)
+        first_since(low..high, is_since)
     }
 }
 
-fn figures(start: u64, blocks: u64, before: &Totals, after: &Totals) -> PeriodFigures {
+/// The first block of a range that is late enough; its end if none is.
+pub(crate) fn first_since(
+    blocks: Range<BlockNumber>,
+    is_since: impl Fn(BlockNumber) -> Result<bool, StoreError>,
+) -> Result<BlockNumber, StoreError> {
+    let Range { start: mut low, end: mut high } = blocks;
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_since(middle)? {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Ok(low)
+}
+
+fn figures(start: u64, blocks: u64, before: &Totals, after: &Totals) -> DayFigures {
     let transactions = after.transactions - before.transactions;
-    PeriodFigures {
+    DayFigures {
         start,
         blocks,
         transactions,
         transfers: after.transfers - before.transfers,
         trades: after.trades - before.trades,
         logs: after.logs - before.logs,
+        active_addresses: after.active_addresses - before.active_addresses,
         new_addresses: after.addresses - before.addresses,
         new_tokens: after.tokens - before.tokens,
+        new_contracts: after.contracts - before.contracts,
+        untraced_blocks: after.untraced_blocks - before.untraced_blocks,
+        gas_used: after.gas_used - before.gas_used,
+        fees: after.fees - before.fees,
+        burnt_fees: after.burnt_fees - before.burnt_fees,
         mean_gas_price: (after.gas_prices - before.gas_prices).checked_div(U256::from(transactions)),
     }
 }

@@ -1,7 +1,7 @@
 //! Figures of days. Block rows contain cumulative totals, so that those of a day are the difference between two blocks.
 
 use deadpool_postgres::GenericClient;
-use domain::{BlockNumber, PeriodFigures, U256};
+use domain::{BlockNumber, DAY, DayFigures, U256};
 use store::StoreError;
 
 use crate::{
@@ -10,19 +10,15 @@ use crate::{
     rows::{RowExt, int8},
 };
 
-/// The latest periods up to that of the tip, the oldest first. Needs a snapshot.
-pub(crate) async fn list_periods(
-    client: &impl GenericClient,
-    length: u64,
-    count: u32,
-) -> Result<Vec<PeriodFigures>, StoreError> {
+/// The latest days up to that of the tip, the oldest first. Needs a snapshot.
+pub(crate) async fn list_days(client: &impl GenericClient, count: u32) -> Result<Vec<DayFigures>, StoreError> {
     let chain = Chain::read(client).await?;
-    let (Some(tip), Some(first), true) = (chain.tip, chain.first_block, length > 0) else { return Ok(Vec::new()) };
+    let (Some(tip), Some(first)) = (chain.tip, chain.first_block) else { return Ok(Vec::new()) };
     let times = read_times(client, &[first, tip.number]).await?;
     let time = |number| find(&times, number);
-    let (oldest, newest) = (time(first)? / length, time(tip.number)? / length);
+    let (oldest, newest) = (time(first)? / DAY, time(tip.number)? / DAY);
     let oldest = oldest.max((newest + 1).saturating_sub(u64::from(count)));
-    let starts: Vec<u64> = (oldest..=newest).map(|period| period * length).collect();
+    let starts: Vec<u64> = (oldest..=newest).map(|day| day * DAY).collect();
     let bounds = first_blocks_since(client, &starts, first, tip.number + 1).await?;
 
     let sql = format!("select number, {TOTALS} from block where number = any($1)");
@@ -33,17 +29,17 @@ pub(crate) async fn list_periods(
     }
     // The row of the first block has no totals before it, and there is no row after the tip.
     let totals = |number: BlockNumber| if number > tip.number { Ok(chain.totals) } else { find(&before, number) };
-    let mut periods = Vec::with_capacity(starts.len());
+    let mut days = Vec::with_capacity(starts.len());
     for (position, start) in starts.into_iter().enumerate() {
         let Some(from) = bounds.get(position).copied() else { break };
         let to = bounds.get(position + 1).copied().unwrap_or(tip.number + 1);
-        periods.push(figures(start, to - from, &totals(from)?, &totals(to)?));
+        days.push(figures(start, to - from, &totals(from)?, &totals(to)?));
     }
-    Ok(periods)
+    Ok(days)
 }
 
 /// For each time, the first block with this time or a later one. All searches take their steps together, one query a step.
-async fn first_blocks_since(
+pub(crate) async fn first_blocks_since(
     client: &impl GenericClient,
     times: &[u64],
     first: BlockNumber,
@@ -82,17 +78,23 @@ fn find<T: Copy>(read: &[(BlockNumber, T)], number: BlockNumber) -> Result<T, St
     read.iter().find(|(found, _)| *found == number).map(|(_, value)| *value).ok_or(MISSING)
 }
 
-fn figures(start: u64, blocks: u64, before: &Totals, after: &Totals) -> PeriodFigures {
+fn figures(start: u64, blocks: u64, before: &Totals, after: &Totals) -> DayFigures {
     let transactions = after.transactions - before.transactions;
-    PeriodFigures {
+    DayFigures {
         start,
         blocks,
         transactions,
         transfers: after.transfers - before.transfers,
         trades: after.trades - before.trades,
         logs: after.logs - before.logs,
+        active_addresses: after.active_addresses - before.active_addresses,
         new_addresses: after.addresses - before.addresses,
         new_tokens: after.tokens - before.tokens,
+        new_contracts: after.contracts - before.contracts,
+        untraced_blocks: after.untraced_blocks - before.untraced_blocks,
+        gas_used: after.gas_used - before.gas_used,
+        fees: after.fees - before.fees,
+        burnt_fees: after.burnt_fees - before.burnt_fees,
         mean_gas_price: (after.gas_prices - before.gas_prices).checked_div(U256::from(transactions)),
     }
 }

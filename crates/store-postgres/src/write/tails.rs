@@ -1,0 +1,66 @@
+use std::collections::BTreeMap;
+
+use deadpool_postgres::GenericClient;
+use store::StoreError;
+
+use super::WriteState;
+use crate::{
+    database::query,
+    lists::{Counts, List, Tail},
+    rows::{RowExt, int8},
+};
+
+impl WriteState {
+    /// The ends of lists by their owners, from the cache or in one query.
+    pub(super) async fn tails_of(
+        &mut self,
+        client: &impl GenericClient,
+        list: List,
+        owners: impl IntoIterator<Item = u64>,
+    ) -> Result<BTreeMap<u64, Tail>, StoreError> {
+        let (mut tails, mut missing) = (BTreeMap::new(), Vec::new());
+        for owner in owners {
+            match self.tails.get(&(list, owner)) {
+                Some(tail) => {
+                    tails.insert(owner, *tail);
+                }
+                None => {
+                    // If it has no entries yet.
+                    tails.insert(owner, Tail::default());
+                    missing.push(int8(owner));
+                }
+            }
+        }
+        if missing.is_empty() {
+            return Ok(tails);
+        }
+        tails.extend(read_tails(client, list, &missing).await?);
+        for owner in missing.into_iter().map(i64::cast_unsigned) {
+            self.tails.insert((list, owner), tails.get(&owner).copied().unwrap_or_default());
+        }
+        Ok(tails)
+    }
+}
+
+async fn read_tails(client: &impl GenericClient, list: List, owners: &[i64]) -> Result<Vec<(u64, Tail)>, StoreError> {
+    let counts = if list.has_roles() {
+        "r.sent_before + run_count_below(r.first, r.rest, 1, 9223372036854775807),
+            r.received_before + run_count_below(r.first, r.rest, 2, 9223372036854775807)"
+    } else {
+        "0::int8, 0::int8"
+    };
+    let sql = format!(
+        "select o.owner, r.first_seq + 1 + coalesce(cardinality(r.rest), 0), {counts},
+            (r.first + coalesce(r.rest[cardinality(r.rest)] - (r.first & 3), 0)) >> 2
+        from unnest($1::int8[]) o(owner) cross join lateral (
+            select * from {}_run r where r.owner = o.owner order by r.first_seq desc limit 1
+        ) r",
+        list.name()
+    );
+    let rows = query(client, &sql, &[&owners]).await?;
+    let tail = |row: &tokio_postgres::Row| {
+        let counts = Counts { total: row.u64(1)?, sent: row.u64(2)?, received: row.u64(3)? };
+        Ok((row.u64(0)?, Tail { counts, last: Some(row.u64(4)?) }))
+    };
+    rows.iter().map(tail).collect()
+}
