@@ -102,7 +102,7 @@ pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -
 }
 
 fn charts(days: &[DayFigures], names: &Names) -> Vec<Chart> {
-    let count = |title, count| count_chart(title, days, count);
+    let count = |title, count: fn(&DayFigures) -> u64| count_chart(title, days, count);
     let mut charts = vec![
         count("Transactions", |day| day.transactions),
         active_chart(days),
