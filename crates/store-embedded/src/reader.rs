@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use domain::{
     Account, Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block,
     BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, DayFigures, HeldNft, Holder,
-    InternalFilter, InternalPage, KnownAddresses, ListedAddresses, LogFilter, LogPage, Nft, NftMetadata, Page,
-    PageRequest, Pool, Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents,
-    TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
+    InternalFilter, InternalPage, ListedAddresses, LogFilter, LogPage, Nft, NftMetadata, Page, PageRequest, Pool,
+    Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
+    TransactionFilter, Transfer, TransferFilter, U256,
 };
 use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, StateVersion, StoreError};

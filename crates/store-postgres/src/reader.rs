@@ -5,9 +5,9 @@ use deadpool_postgres::GenericClient;
 use domain::{
     Account, Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block,
     BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, DayFigures, FailureSource,
-    HeldNft, Holder, InternalFilter, InternalPage, KnownAddresses, ListedAddresses, LogFilter, LogPage, Nft, Page,
-    PageRequest, Pool, Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents,
-    TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
+    HeldNft, Holder, InternalFilter, InternalPage, ListedAddresses, LogFilter, LogPage, Nft, Page, PageRequest, Pool,
+    Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
+    TransactionFilter, Transfer, TransferFilter, U256,
 };
 use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
