@@ -32,6 +32,7 @@ fn the_version_is_openapi_3_1() {
 fn the_document_has_all_routes() {
     let described: BTreeSet<String> = document().paths.paths.into_keys().collect();
     let served = [
+        "/api/v1/accounts",
         "/api/v1/addresses/{address}",
         "/api/v1/addresses/{address}/approvals",
         "/api/v1/addresses/{address}/balance-history",
@@ -68,6 +69,10 @@ fn the_document_has_all_routes() {
         "/api/v1/tokens/{address}/ids/{id}/transfers",
         "/api/v1/transactions",
         "/api/v1/transactions/{hash}",
+        "/api/v1/transactions/{hash}/calls",
+        "/api/v1/transactions/{hash}/state-changes",
+        "/api/v1/transactions/{hash}/trades",
+        "/api/v1/transactions/{hash}/transfers",
         "/api/v1/verify",
         "/api/v1/verify/compilers",
         "/api/v1/verify/jobs/{id}",
