@@ -34,6 +34,8 @@ struct AccountRow {
     nonce: Option<Change<String>>,
     /// What happened to the code; empty if it is the same.
     code: String,
+    /// How many slots changed, such as "2 slots".
+    slot_count: String,
     slots: Vec<SlotChange>,
     more_slots: usize,
 }
@@ -79,6 +81,7 @@ impl AccountRow {
             balance: account.balance.map(|balance| BalanceChange::new(balance, names)),
             nonce: account.nonce.map(|nonce| Change { before: grouped(nonce.before), after: grouped(nonce.after) }),
             code: code_text(account),
+            slot_count: counted((account.slots.len() + account.slots_left_out) as u64, "slot"),
             slots: account.slots.clone(),
             more_slots: account.slots_left_out,
         }
