@@ -26,6 +26,7 @@ pub(crate) use blocks::Blocks;
 pub(crate) use body::{FromBody, ValidBody, read_body};
 pub(crate) use body_error::BodyError;
 pub(crate) use fields::Fields;
+pub(crate) use hash::TransactionInPath;
 pub(crate) use key_id::KeyIdParam;
 pub use paging::Paging;
 pub(crate) use path::ValidPath;

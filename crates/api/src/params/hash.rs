@@ -1,4 +1,5 @@
 use domain::B256;
+use utoipa::IntoParams;
 
 use super::{Query, address::parse_bytes, path::FromPathSegment};
 use crate::error::ApiError;
@@ -14,6 +15,17 @@ impl Query {
         let read = |text| parse_hash(text).ok_or(ApiError::InvalidParameter { field, rule: RULE });
         self.find(field)?.map(read).transpose()
     }
+}
+
+/// The hash of a transaction in a path, for the OpenAPI document.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "only documentation: `ValidPath<B256>` parses the value")]
+pub(crate) struct TransactionInPath {
+    /// The transaction's hash in any letter case
+    #[param(value_type = String, pattern = "^0x[0-9a-fA-F]{64}$",
+        example = "0x88e96d4537bea4d9c05d12549907b32561d3bf31f45aae734cdc119f13406cb6")]
+    hash: B256,
 }
 
 impl FromPathSegment for B256 {

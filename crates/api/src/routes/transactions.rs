@@ -15,7 +15,7 @@ use crate::{
     document::{BadParameter, NoSuchTransaction, NodeOrIndexUnavailable, NotModified, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
-    params::{FromQuery, Paging, Query, ValidPath, ValidQuery},
+    params::{FromQuery, Paging, Query, TransactionInPath, ValidPath, ValidQuery},
     wire,
 };
 
@@ -96,13 +96,7 @@ impl FromQuery for GetTransactionParams {
     get,
     path = "/transactions/{hash}",
     tag = "chain",
-    params((
-        "hash" = String,
-        Path,
-        description = "The transaction's hash in any letter case",
-        pattern = "^0x[0-9a-fA-F]{64}$",
-        example = "0x88e96d4537bea4d9c05d12549907b32561d3bf31f45aae734cdc119f13406cb6",
-    ), GetTransactionParams),
+    params(TransactionInPath, GetTransactionParams),
     responses(
         (status = 200, description = "The transaction", body = wire::FoundTransaction),
         NotModified,

@@ -9,7 +9,7 @@ use crate::{
     document::{BadParameter, NoSuchTransaction, NodeOrIndexUnavailable, NotModified, NotTraced, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
-    params::{Paging, ValidPath, ValidQuery},
+    params::{Paging, TransactionInPath, ValidPath, ValidQuery},
     routes::App,
     wire,
 };
@@ -27,11 +27,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     get,
     path = "/transactions/{hash}/transfers",
     tag = "chain",
-    params(
-        ("hash" = String, Path, description = "The transaction's hash in any letter case", pattern = "^0x[0-9a-fA-F]{64}$",
-            example = "0x88e96d4537bea4d9c05d12549907b32561d3bf31f45aae734cdc119f13406cb6"),
-        Paging
-    ),
+    params(TransactionInPath, Paging),
     responses(
         (status = 200, description = "A page of token transfers", body = wire::TransactionTransferList),
         NotModified,
@@ -55,11 +51,7 @@ async fn list_transaction_transfers(
     get,
     path = "/transactions/{hash}/trades",
     tag = "chain",
-    params(
-        ("hash" = String, Path, description = "The transaction's hash in any letter case", pattern = "^0x[0-9a-fA-F]{64}$",
-            example = "0x88e96d4537bea4d9c05d12549907b32561d3bf31f45aae734cdc119f13406cb6"),
-        Paging
-    ),
+    params(TransactionInPath, Paging),
     responses(
         (status = 200, description = "A page of trades", body = wire::TransactionTradeList),
         NotModified,
@@ -91,13 +83,7 @@ async fn find_events(app: &ApiState, hash: B256, paging: Paging) -> Result<Trans
     get,
     path = "/transactions/{hash}/calls",
     tag = "chain",
-    params((
-        "hash" = String,
-        Path,
-        description = "The transaction's hash in any letter case",
-        pattern = "^0x[0-9a-fA-F]{64}$",
-        example = "0x88e96d4537bea4d9c05d12549907b32561d3bf31f45aae734cdc119f13406cb6",
-    )),
+    params(TransactionInPath),
     responses(
         (status = 200, description = "The calls", body = wire::CallTree),
         NotModified,
@@ -122,13 +108,7 @@ async fn get_transaction_calls(
     get,
     path = "/transactions/{hash}/state-changes",
     tag = "chain",
-    params((
-        "hash" = String,
-        Path,
-        description = "The transaction's hash in any letter case",
-        pattern = "^0x[0-9a-fA-F]{64}$",
-        example = "0x88e96d4537bea4d9c05d12549907b32561d3bf31f45aae734cdc119f13406cb6",
-    )),
+    params(TransactionInPath),
     responses(
         (status = 200, description = "The changed accounts", body = wire::StateChanges),
         NotModified,

@@ -9,6 +9,14 @@ async fn query(explorer: &TestExplorer, entity: &str, filter: Value) -> Value {
     explorer.client().query(json!({ "entity": entity, "filter": filter, "limit": 100 })).await
 }
 
+/// An explorer that has caught up with a node, without limits of requests.
+async fn unlimited(node: &DevNode) -> TestExplorer {
+    let launch = Launch::run(&node.url()).argument("--anonymous-requests-per-minute", 0);
+    let explorer = launch.argument("--pages-per-minute", 0).start().await;
+    node.wait_for(&explorer).await;
+    explorer
+}
+
 /// The number of entries that the pager of a page tells.
 fn total(page: &str) -> u64 {
     let before = page.split(" total").next().unwrap();
@@ -18,12 +26,7 @@ fn total(page: &str) -> u64 {
 #[tokio::test]
 async fn lists_of_an_address_are_filtered_as_by_the_query_endpoint() {
     let (node, _) = DevNode::with_traffic(300).await;
-    let explorer = crate::support::Launch::run(&node.url())
-        .argument("--anonymous-requests-per-minute", 0)
-        .argument("--pages-per-minute", 0)
-        .start()
-        .await;
-    node.wait_for(&explorer).await;
+    let explorer = unlimited(&node).await;
     let transfers = query(&explorer, "token_transfers", json!({})).await;
     let transfer = &transfers["data"][0];
     let [from, to, token] =
@@ -73,12 +76,7 @@ async fn lists_of_an_address_are_filtered_as_by_the_query_endpoint() {
 #[tokio::test]
 async fn lists_of_an_address_are_filtered_by_day_and_method() {
     let (node, _) = DevNode::with_traffic(300).await;
-    let explorer = crate::support::Launch::run(&node.url())
-        .argument("--anonymous-requests-per-minute", 0)
-        .argument("--pages-per-minute", 0)
-        .start()
-        .await;
-    node.wait_for(&explorer).await;
+    let explorer = unlimited(&node).await;
     let newest = query(&explorer, "transactions", json!({})).await;
     let sender = newest["data"][0]["fromAddress"].as_str().unwrap();
     let sent = query(&explorer, "transactions", json!({ "from": sender })).await;
@@ -154,12 +152,7 @@ async fn expected_shares(explorer: &TestExplorer, token: &str) -> Vec<String> {
 #[tokio::test]
 async fn holders_have_their_share_of_the_supply_and_lists_of_tokens_have_files() {
     let (node, _) = DevNode::with_traffic(300).await;
-    let explorer = crate::support::Launch::run(&node.url())
-        .argument("--anonymous-requests-per-minute", 0)
-        .argument("--pages-per-minute", 0)
-        .start()
-        .await;
-    node.wait_for(&explorer).await;
+    let explorer = unlimited(&node).await;
     let tokens = explorer.json("/api/v1/tokens?limit=100").await["tokens"].as_array().unwrap().clone();
     let mut with_shares = 0;
     let held = tokens.iter().filter(|token| token["holderCount"] != 0);
