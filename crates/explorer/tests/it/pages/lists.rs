@@ -3,7 +3,7 @@
 use alloy_primitives::U512;
 use serde_json::{Value, json};
 
-use crate::support::{DevNode, TestExplorer, eventually};
+use crate::support::{DevNode, Launch, TestExplorer, eventually};
 
 async fn query(explorer: &TestExplorer, entity: &str, filter: Value) -> Value {
     explorer.client().query(json!({ "entity": entity, "filter": filter, "limit": 100 })).await
