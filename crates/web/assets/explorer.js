@@ -90,6 +90,25 @@ document.querySelector("[data-scheme]")?.addEventListener("click", () => {
   }
 });
 
+// Charts: one stop of the keyboard each, arrow keys move between bars. The value of a bar is shown while it is focused or pointed at.
+document.addEventListener("keydown", (event) => {
+  const bar = event.target.closest(".chart rect");
+  if (!bar) return;
+  const bars = bar.parentElement;
+  const next = { ArrowLeft: bar.previousElementSibling, ArrowRight: bar.nextElementSibling, Home: bars.firstElementChild, End: bars.lastElementChild }[event.key];
+  if (!next) return;
+  event.preventDefault();
+  bar.setAttribute("tabindex", "-1");
+  next.setAttribute("tabindex", "0");
+  next.focus();
+});
+function showValue(event) {
+  const bar = event.target.closest?.(".chart rect");
+  const value = bar?.closest(".chart").querySelector(".value");
+  if (value) value.textContent = event.type === "focusin" || event.type === "pointerover" ? bar.getAttribute("aria-label") : "";
+}
+for (const type of ["focusin", "focusout", "pointerover", "pointerout"]) document.addEventListener(type, showValue);
+
 // Updates ages while a page is open. The same rules as in view/time.rs.
 function ago(seconds) {
   if (seconds < 60) return `${seconds} s ago`;

@@ -20,7 +20,7 @@ const [token] = (await query({ entity: "tokens", limit: 1 })).data;
 const [, , , block] = (await query({ entity: "blocks", limit: 4 })).data;
 
 const everyPage = [
-  "/", "/blocks", `/block/${block.number}`, "/transactions", `/tx/${trade.txHash}`, `/tx/${trade.txHash}/calls`, `/address/${trade.maker}`,
+  "/", "/blocks", `/block/${block.number}`, "/transactions", `/tx/${trade.txHash}`, `/tx/${trade.txHash}/calls`, `/tx/${trade.txHash}/state`, `/address/${trade.maker}`,
   `/address/${trade.maker}?tab=transfers`, `/address/${trade.maker}?tab=tokens`, `/address/${trade.maker}?tab=trades`, "/tokens", "/accounts",
   `/token/${token.address}`, `/token/${token.address}?tab=holders`, "/transfers", "/trades", "/charts", "/gas", `/address/${trade.maker}?direction=out&fromBlock=x`, "/contracts", "/verify", "/keys", "/webhooks", "/search?q=",
 ];
@@ -265,7 +265,37 @@ const scenarios = {
     });
   },
 
-  "no page has serious accessibility violations": () => isAccessible(everyPage),
+  "the values of a chart are shown to the keyboard and the pointer": () =>
+    open("/charts", {}, async (page) => {
+      const chart = page.locator(".chart").first();
+      const shown = () => chart.locator(".value").textContent();
+      assert.equal(await chart.locator("rect[tabindex='0']").count(), 1, "a chart is one stop");
+      await chart.locator("rect").last().focus();
+      const newest = await shown();
+      assert.match(newest, /^\d{4}-\d\d-\d\d: [\d,]+$/);
+      await page.keyboard.press("ArrowLeft");
+      assert.notEqual(await shown(), newest);
+      await page.keyboard.press("End");
+      assert.equal(await shown(), newest);
+      await page.keyboard.press("Tab");
+      assert.equal(await shown(), "");
+      await chart.locator("rect").first().hover();
+      assert.match(await shown(), /^\d{4}-\d\d-\d\d: /);
+    }),
+
+  "the keyboard alone opens the page of a block": () =>
+    open("/", {}, async (page) => {
+      const focused = () => page.evaluate(() => document.activeElement.outerHTML.slice(0, 80));
+      await page.keyboard.press("Tab");
+      assert.match(await focused(), /class="skip"/, "the first stop skips the navigation");
+      await page.keyboard.press("Enter");
+      for (let presses = 0; presses < 300 && !/href="[^"]*\/block\/\d+"/.test(await focused()); presses += 1) await page.keyboard.press("Tab");
+      const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+      assert.notEqual(outline, "none", "the focus is visible");
+      await Promise.all([page.waitForURL("**/block/*"), page.keyboard.press("Enter")]);
+    }),
+
+  "no page has accessibility violations": () => isAccessible(everyPage),
 
   "the HTML of every page validates": () => validates([...everyPage, "/nothing-of-that-name"]),
 
