@@ -98,9 +98,7 @@ async fn lists_of_an_address_are_filtered_by_day_and_method() {
     let with_method: Vec<&Value> = sent.iter().filter(|entry| !entry["method"].is_null()).collect();
     let selector = with_method.first().expect("a call among the newest transactions")["method"].as_str().unwrap();
     let expected = count(&|entry| entry["method"] == selector);
-    let page = explorer.get(&format!("/address/{sender}?direction=out&method={}", selector.to_uppercase())).await.text;
-    assert_eq!(total(&page), 0, "0X is not how selectors are written");
-    for method in [selector.to_owned(), selector.replace('a', "A").replace('f', "F")] {
+    for method in [selector.to_owned(), selector.to_uppercase()] {
         let path = format!("/address/{sender}?direction=out&method={method}");
         let page = explorer.get(&path).await.text;
         assert_eq!(total(&page), expected, "{path}");
