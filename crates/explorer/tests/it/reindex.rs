@@ -77,12 +77,15 @@ async fn take_over_from(version: Version) {
 
     // Killed at any moment, it goes on; the explorer notices nothing, also if it is started again.
     kill_some(|| filling(&node.url(), data)).await;
+    // On a fast machine, the last one may have been ready before it was killed.
+    let is_ready = data.join("reindex").join("ready").exists();
     pay(1);
     receiver.wait_for("/paid", 1).await;
     before.stop().await;
     let before = serving(&node, data).start().await;
     node.wait_for(&before).await;
-    assert_eq!(folders(data), ["reindex"], "it is left for the one that fills it");
+    let left: &[&str] = if is_ready { &[] } else { &["reindex"] };
+    assert_eq!(folders(data), left, "an index that is not ready is left for the one that fills it");
     let (succeeded, message) = fill(&node.url(), data, &[]).await;
     assert!(succeeded && message.contains("Ready: the new index is at block"), "{message}");
 

@@ -67,8 +67,9 @@ async fn sums(explorer: &TestExplorer) -> BTreeMap<String, Sums> {
         let day = days.get_mut(&day_of(&tx)).unwrap();
         day.transactions += 1;
         day.fees += amount(&tx["gasUsed"]) * amount(&tx["gasPrice"]);
-        day.active
-            .extend([&tx["fromAddress"], &tx["toAddress"]].into_iter().filter_map(Value::as_str).map(str::to_owned));
+        let parties = [&tx["fromAddress"], &tx["toAddress"]].into_iter().filter_map(Value::as_str);
+        // A creation has no receiver.
+        day.active.extend(parties.filter(|party| !party.is_empty()).map(str::to_owned));
         day.created_by_transactions += u64::from(!tx["contractAddress"].is_null());
     }
     for call in read_list(explorer.client(), "/api/v1/internal-transactions?", "internalTransactions").await {

@@ -10,6 +10,19 @@ use crate::{
     support::{Anvil, DevNode, Launch, TestExplorer, anvil_history::every_kind_of_transaction, rpc::Rpc},
 };
 
+/// Without names and decimals of tokens, which are read behind the index.
+fn without_names(mut entry: Value) -> Value {
+    entry
+        .as_object_mut()
+        .unwrap()
+        .retain(|name, _| !["Name", "Symbol", "Decimals"].iter().any(|end| name.ends_with(end)));
+    entry
+}
+
+fn entries(list: &Value) -> Vec<Value> {
+    list.as_array().unwrap().iter().cloned().map(without_names).collect()
+}
+
 #[tokio::test]
 async fn transfers_and_trades_of_a_transaction_are_those_of_the_query_endpoint() {
     let (node, _) = DevNode::with_traffic(300).await;
@@ -18,8 +31,8 @@ async fn transfers_and_trades_of_a_transaction_are_those_of_the_query_endpoint()
     for (entity, part, name) in [("token_transfers", "transfers", "transfers"), ("dex_trades", "trades", "trades")] {
         let mut by_transaction: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         let found = explorer.client().query(json!({ "entity": entity, "limit": 100, "orderBy": "asc" })).await;
-        for entry in found["data"].as_array().unwrap() {
-            by_transaction.entry(entry["txHash"].as_str().unwrap().to_owned()).or_default().push(entry.clone());
+        for entry in entries(&found["data"]) {
+            by_transaction.entry(entry["txHash"].as_str().unwrap().to_owned()).or_default().push(entry);
         }
         // The last one may have more entries than the query returned.
         let complete =
@@ -27,10 +40,10 @@ async fn transfers_and_trades_of_a_transaction_are_those_of_the_query_endpoint()
         for (hash, expected) in by_transaction.iter().take(complete) {
             let path = format!("/api/v1/transactions/{hash}/{part}");
             let list = explorer.json(&path).await;
-            assert_eq!((&list["total"], &list[name]), (&json!(expected.len()), &json!(expected)), "{path}");
+            assert_eq!((&list["total"], &entries(&list[name])), (&json!(expected.len()), expected), "{path}");
             for (index, entry) in expected.iter().enumerate() {
                 let one = explorer.json(&format!("{path}?limit=1&page={}", index + 1)).await;
-                assert_eq!(one[name], json!([entry]), "{path}");
+                assert_eq!(entries(&one[name]), std::slice::from_ref(entry), "{path}");
             }
             let past = explorer.json(&format!("{path}?limit=1&page={}", expected.len() + 1)).await;
             assert_eq!((&past["total"], &past[name]), (&json!(expected.len()), &json!([])), "{path}");
