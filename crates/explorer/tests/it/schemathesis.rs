@@ -20,8 +20,8 @@ const EXCLUDED_PATHS: &str = "^/api/v1/stream$";
 
 /// A URL that is too long is rejected as well.
 ///
-/// A schema cannot express whether a host is public, or whether a text is source code or a JSON list. Such values may be
-/// rejected although they match the schema.
+/// A schema cannot express whether a host is public, whether a text is source code or a JSON list, or which functions a contract
+/// has. Such values may be rejected although they match the schema.
 ///
 /// A block that is not indexed yet gets 503, as documented.
 const CONFIGURATION: &str = "\
@@ -31,7 +31,7 @@ parameters = { \"header.X-Explorer-Min-Block\" = \"0\" }
 expected-statuses = [\"400\", \"401\", \"403\", \"404\", \"405\", \"406\", \"409\", \"413\", \"414\", \"415\", \"429\"]
 
 [[operations]]
-include-operation-id = [\"create_webhook\", \"change_webhook\", \"verify_contract\", \"call_contract_by_query\"]
+include-operation-id = [\"create_webhook\", \"change_webhook\", \"verify_contract\", \"call_contract\", \"call_contract_by_query\"]
 [operations.checks.positive_data_acceptance]
 expected-statuses = [\"2xx\", \"400\", \"403\", \"404\", \"409\"]
 

@@ -30,6 +30,7 @@ const SINGLE: u64 = 10u64.pow(18);
 async fn many_balances_are_one_request_by_block_hash() {
     let chain = Chain::new(10);
     let node = FakeNode::start(chain.clone()).await;
+    node.run_programs();
     let hash = chain.hash(7).to_string();
     node.behave(move |method, params| {
         (method == "eth_call" && params[1]["blockHash"] == hash.as_str()).then(|| packed(1_535))
@@ -54,6 +55,7 @@ async fn a_node_that_refuses_the_program_is_asked_for_each_balance_from_then_on(
     let chain = Chain::new(10);
     for refusal in REFUSALS {
         let node = FakeNode::start(chain.clone()).await;
+        node.run_programs();
         let reply = refusal.clone();
         node.behave(move |method, _| (method == "eth_call").then(|| reply.clone()));
         let client = node.client();
@@ -70,6 +72,7 @@ async fn a_node_that_refuses_the_program_is_asked_for_each_balance_from_then_on(
 async fn a_node_without_block_hash_support_still_runs_the_program() {
     let chain = Chain::new(10);
     let node = FakeNode::start(chain.clone()).await;
+    node.run_programs();
     node.behave(|method, params| match method {
         _ if params[1].is_object() => Some(Reply::Error(-32602, "invalid argument 1: json: cannot unmarshal object")),
         "eth_call" => Some(packed(2)),
@@ -86,6 +89,7 @@ async fn a_node_without_block_hash_support_still_runs_the_program() {
 async fn balances_of_another_block_are_never_returned() {
     let chain = Chain::new(10);
     let node = FakeNode::start(chain.clone()).await;
+    node.run_programs();
     node.behave(|method, params| {
         let gone = Reply::Error(-32000, "missing trie node 12ab (path )");
         (matches!(method, "eth_call" | "eth_getBalance") && params[1].is_object()).then_some(gone)

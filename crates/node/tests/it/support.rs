@@ -5,7 +5,10 @@ pub(crate) mod chain;
 use std::{
     collections::HashMap,
     net::SocketAddr,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -47,6 +50,8 @@ struct Behaviour {
     chain: Mutex<Chain>,
     script: Mutex<Box<Script>>,
     largest_batch: Mutex<usize>,
+    /// Whether the script answers calls of programs, too.
+    runs_programs: AtomicBool,
     request_counts: Mutex<HashMap<String, usize>>,
     requests: Mutex<Vec<usize>>,
 }
@@ -61,6 +66,7 @@ impl FakeNode {
             chain: Mutex::new(chain),
             script: Mutex::new(Box::new(|_, _| None)),
             largest_batch: Mutex::new(usize::MAX),
+            runs_programs: AtomicBool::new(false),
             request_counts: Mutex::default(),
             requests: Mutex::default(),
         });
@@ -78,6 +84,11 @@ impl FakeNode {
     /// Larger batches get one error.
     pub(crate) fn take_batches_up_to(&self, calls: usize) {
         *self.behaviour.largest_batch.lock().unwrap() = calls;
+    }
+
+    /// Lets the script answer calls of programs for many accounts, which are refused otherwise.
+    pub(crate) fn run_programs(&self) {
+        self.behaviour.runs_programs.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn serve(&self, chain: Chain) {
@@ -148,7 +159,8 @@ pub(crate) async fn eventually(what: &str, mut condition: impl AsyncFnMut() -> b
 
 async fn answer(State(behaviour): State<Arc<Behaviour>>, body: Bytes) -> Response {
     let request: Value = serde_json::from_slice(&body).unwrap();
-    if request["method"] == "eth_call" && request["params"][0].get("to").is_none() {
+    let is_program = request["method"] == "eth_call" && request["params"][0].get("to").is_none();
+    if is_program && !behaviour.runs_programs.load(Ordering::Relaxed) {
         // Like a node that does not run a program for many calls; not counted.
         return json_body(
             &json!({ "jsonrpc": "2.0", "id": request["id"], "error": { "code": -32602, "message": "no to" } }),
