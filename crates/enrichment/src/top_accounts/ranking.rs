@@ -140,6 +140,6 @@ mod tests {
         assert_eq!(kept(&ranking), [(account(1), U256::from(30))], "the account with 10 is not known any more");
         assert!(ranking.is_shorter_than(2) && !ranking.is_shorter_than(1));
         ranking.set(account(3), U256::from(11));
-        assert_eq!(kept(&ranking).len(), 2, "it was told again");
+        assert_eq!(kept(&ranking).len(), 2, "it was read again");
     }
 }
