@@ -9,8 +9,7 @@ use crate::{
     replay::Conditions,
 };
 
-/// With states, for traces and contract calls.
-pub(crate) const CHAIN: ChainPlan = ChainPlan { transactions: 5_000, per_block: 100, traces: true };
+pub(crate) const CHAIN: ChainPlan = ChainPlan { transactions: 5_000, per_block: 100 };
 const BLOCK_TIME: Duration = Duration::from_secs(2);
 const BLOCKS: u32 = 20;
 /// Until metadata, audits and traces of the recorded blocks are complete.
@@ -35,7 +34,8 @@ struct Scene {
 
 pub(crate) async fn measure(chain: &RecordedChain) -> anyhow::Result<CallFigures> {
     let data = tempfile::tempdir()?;
-    let node = chain.serve(Conditions { client_version: Some("Geth/v1.16.0"), ..Conditions::default() }).await?;
+    let node =
+        chain.serve(Conditions { traces: true, client_version: Some("Geth/v1.16.0"), ..Conditions::default() }).await?;
     let explorer = Explorer::start(&node.url(), data.path()).await?;
     explorer.wait_for_tip(chain.newest()).await?;
     report("calls: waiting until the index is complete");

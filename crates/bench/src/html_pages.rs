@@ -9,16 +9,23 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anyhow::ensure;
+use serde_json::{Value, json};
+
 use crate::{
     chain::RecordedChain,
     explorer::Explorer,
     figures::{millis, quantile},
+    replay::Conditions,
 };
 
 /// Bound of the latency, not counting the node.
 const MAX_MEDIAN: Duration = Duration::from_millis(5);
 /// Bound of the home page with its assets, in bytes.
 const MAX_HOME_BYTES: usize = 100_000;
+/// Traces are read behind the index, as far back as the node has states.
+const TRACES_TIMEOUT: Duration = Duration::from_secs(120);
+const TRACES_POLL: Duration = Duration::from_secs(3);
 /// The usual accept-encoding of browsers.
 const ENCODINGS: &str = "gzip, deflate, br, zstd";
 
@@ -40,10 +47,12 @@ struct Row {
 }
 
 pub(crate) async fn measure(chain: &RecordedChain, data: &Path, requests: usize) -> anyhow::Result<HtmlPageFigures> {
-    let explorer = Explorer::start(&chain.url(), data).await?;
+    let node = chain.serve(Conditions { traces: true, ..Conditions::default() }).await?;
+    let explorer = Explorer::start(&node.url(), data).await?;
     explorer.wait_for_tip(chain.head).await?;
     let browser = Browser { client: reqwest::Client::new(), url: explorer.url.clone() };
     let visits = visits::all(&browser, chain).await?;
+    browser.wait_for_traces(chain.head).await?;
     let mut rows = Vec::new();
     for (name, path) in &visits {
         let started = Instant::now();
@@ -80,6 +89,26 @@ impl Browser {
     async fn get(&self, path: &str, encodings: &str) -> anyhow::Result<Vec<u8>> {
         let request = self.client.get(format!("{}{path}", self.url)).header("accept-encoding", encodings);
         Ok(request.send().await?.error_for_status()?.bytes().await?.to_vec())
+    }
+
+    async fn json(&self, path: &str) -> anyhow::Result<Value> {
+        Ok(serde_json::from_slice(&self.get(path, "identity").await?)?)
+    }
+
+    /// Waits until blocks are traced as far as the node can, so that pages are measured without this work beside them.
+    async fn wait_for_traces(&self, head: u64) -> anyhow::Result<()> {
+        let started = Instant::now();
+        let mut before = Value::Null;
+        loop {
+            let mut stats = self.json("/api/v1/stats").await?;
+            let reach = json!([stats["internalTransactionsFrom"].take(), stats["internalTransactionsTo"].take()]);
+            if reach == before && reach[1].as_u64() >= Some(head) {
+                return Ok(());
+            }
+            ensure!(started.elapsed() < TRACES_TIMEOUT, "the newest blocks are not traced: {reach}");
+            before = reach;
+            tokio::time::sleep(TRACES_POLL).await;
+        }
     }
 
     async fn home(&self) -> anyhow::Result<Vec<(String, usize)>> {

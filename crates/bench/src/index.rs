@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// So few per block that the round trip to a remote node dominates.
-const SMALL_BLOCKS: ChainPlan = ChainPlan { transactions: 100_000, per_block: 4, traces: false };
+const SMALL_BLOCKS: ChainPlan = ChainPlan { transactions: 100_000, per_block: 4 };
 
 const MIN_OF_DECODED: f64 = 0.20;
 const MAX_CPU: f64 = 2.0;

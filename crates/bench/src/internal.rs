@@ -14,10 +14,11 @@ use crate::{
     chain::{ChainPlan, RecordedChain},
     explorer::Explorer,
     progress::report,
+    replay::Conditions,
 };
 
 /// So short that the node has the states of all blocks.
-pub(crate) const CHAIN: ChainPlan = ChainPlan { transactions: 30_000, per_block: 100, traces: true };
+pub(crate) const CHAIN: ChainPlan = ChainPlan { transactions: 30_000, per_block: 100 };
 const POLL: Duration = Duration::from_millis(50);
 const TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -38,15 +39,16 @@ struct Indexed {
 
 pub(crate) async fn measure(chain: &RecordedChain) -> anyhow::Result<InternalFigures> {
     let (untraced_data, traced_data) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let node = chain.serve(Conditions { traces: true, ..Conditions::default() }).await?;
     report("internal: without traces");
     let started = Instant::now();
-    let explorer = Explorer::start_with(&chain.url(), untraced_data.path(), &["--traces", "off"]).await?;
+    let explorer = Explorer::start_with(&node.url(), untraced_data.path(), &["--traces", "off"]).await?;
     explorer.wait_for_tip(chain.head).await?;
     let took = started.elapsed();
     let without = Indexed { took, ..stop(explorer, untraced_data.path()).await? };
     report("internal: with traces");
     let started = Instant::now();
-    let explorer = Explorer::start(&chain.url(), traced_data.path()).await?;
+    let explorer = Explorer::start(&node.url(), traced_data.path()).await?;
     explorer.wait_for_tip(chain.head).await?;
     let took = started.elapsed();
     wait_for_traces(&explorer, chain.head).await?;

@@ -42,10 +42,10 @@ use crate::{
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// For measurements that do not depend on the length of the chain.
-const SMALL_CHAIN: ChainPlan = ChainPlan { transactions: 500, per_block: 8, traces: false };
+const SMALL_CHAIN: ChainPlan = ChainPlan { transactions: 500, per_block: 8 };
 
 /// Many small blocks, so that the number of requests matters.
-const FAULTS_CHAIN: ChainPlan = ChainPlan { transactions: 8_000, per_block: 4, traces: false };
+const FAULTS_CHAIN: ChainPlan = ChainPlan { transactions: 8_000, per_block: 4 };
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {

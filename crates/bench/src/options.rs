@@ -116,7 +116,7 @@ impl Options {
     }
 
     pub(crate) fn chain(&self) -> ChainPlan {
-        ChainPlan { transactions: self.transactions, per_block: self.block_transactions, traces: false }
+        ChainPlan { transactions: self.transactions, per_block: self.block_transactions }
     }
 
     pub(crate) fn load_seconds(&self) -> Duration {
@@ -130,6 +130,7 @@ impl Options {
             largest_batch: self.largest_batch,
             largest_response: self.largest_response,
             per_second: None,
+            traces: false,
             client_version: None,
         }
     }

@@ -213,6 +213,11 @@ impl Node {
             response.push(format!(r#"{{"jsonrpc":"2.0","id":{},"result":"{version}"}}"#, call.id()).into());
             return Ok(());
         }
+        if call.is_trace() && !self.conditions.traces {
+            let error = r#"{"code":-32601,"message":"the method does not exist"}"#;
+            response.push(format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, call.id()).into());
+            return Ok(());
+        }
         let recorded = match call.requested_block() {
             Some((number, request::View::Full)) => self.recording.block(number)?,
             Some((number, request::View::Receipts)) => self.recording.receipts(number)?,

@@ -35,8 +35,6 @@ pub(crate) struct ChainPlan {
     pub(crate) transactions: u64,
     /// Average per block; blocks have between none and twice as many.
     pub(crate) per_block: u64,
-    /// Whether the node traces. Blocks are recorded, but traces are computed while the index is measured.
-    pub(crate) traces: bool,
 }
 
 pub(super) struct Made {
@@ -57,7 +55,6 @@ pub(super) fn make(plan: ChainPlan) -> anyhow::Result<Made> {
         accounts: ACCOUNTS,
         account_balance: U256::from(COINS_PER_ACCOUNT) * U256::from(10).pow(U256::from(18)),
         block_gas_limit: BLOCK_GAS,
-        traces: plan.traces,
         ..DevChainConfig::default()
     });
     let mut traffic = Traffic::new(chain.clone(), SEED).with_mix(Mix::Trading);

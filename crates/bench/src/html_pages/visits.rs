@@ -1,5 +1,6 @@
 //! One page of every kind; of long lists the first, middle and last page.
 
+use alloy_primitives::Address;
 use anyhow::Context;
 use serde_json::{Value, json};
 
@@ -19,10 +20,15 @@ impl Browser {
         Ok((response["data"][0].take(), total))
     }
 
+    /// The method of the latest transaction of an address.
+    async fn method(&self, address: Address) -> anyhow::Result<String> {
+        let found = self.json(&format!("/api/v1/transactions?address={address}&limit=1")).await?;
+        Ok(found["transactions"][0]["method"].as_str().context("the busiest address is not called")?.to_owned())
+    }
+
     /// The contract that a transaction calls.
     async fn receiver(&self, hash: &str) -> anyhow::Result<String> {
-        let found: Value =
-            serde_json::from_slice(&self.get(&format!("/api/v1/transactions/{hash}"), "identity").await?)?;
+        let found = self.json(&format!("/api/v1/transactions/{hash}")).await?;
         Ok(found["toAddress"].as_str().context("a transaction without receiver")?.to_owned())
     }
 }
@@ -37,6 +43,7 @@ pub(super) async fn all(browser: &Browser, chain: &RecordedChain) -> anyhow::Res
     let (of_token, holders) =
         (token["transferCount"].as_u64().unwrap_or(1), token["holderCount"].as_u64().unwrap_or(1));
     let called = browser.receiver(&hash).await?;
+    let method = browser.method(address).await?;
     browser.verify(&[&pair, &token_address, &called]).await?;
     let last = |total: u64| total.div_ceil(PAGE_SIZE).max(1);
     let middle = |total: u64| last(total).div_ceil(2);
@@ -57,11 +64,11 @@ pub(super) async fn all(browser: &Browser, chain: &RecordedChain) -> anyhow::Res
         ("busiest address, middle", format!("/address/{address}?page={}", middle(entries))),
         ("busiest address, last", format!("/address/{address}?page={}", last(entries))),
         ("busiest address, token transfers", format!("/address/{address}?tab=transfers")),
-        ("busiest address, tokens held", format!("/address/{address}?tab=tokens")),
-        ("busiest address, trades", format!("/address/{address}?tab=trades")),
-        ("busiest address, sent, by days", format!("/address/{address}?direction=out&fromBlock=2020-01-01")),
-        ("busiest address, by method", format!("/address/{address}?method=transfer")),
+        ("busiest address, received since a day", format!("/address/{address}?direction=in&fromBlock=2020-01-01")),
+        ("busiest address, by method", format!("/address/{address}?method={method}")),
         ("busiest address, balance", format!("/address/{address}?tab=balance")),
+        ("tokens held by a pool", format!("/address/{pair}?tab=tokens")),
+        ("trades of a pool", format!("/address/{pair}?tab=trades")),
         ("logs of a pool, decoded", format!("/address/{pair}?tab=logs")),
         ("verified contract of a pool", format!("/address/{pair}?tab=contract")),
         ("verified contract that was called", format!("/address/{called}?tab=contract")),

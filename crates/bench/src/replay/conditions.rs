@@ -14,6 +14,8 @@ pub(crate) struct Conditions {
     pub(crate) largest_response: Option<usize>,
     /// Maximum requests per second; more are rejected.
     pub(crate) per_second: Option<usize>,
+    /// Whether it traces. Blocks are recorded, but traces are computed while the index is measured.
+    pub(crate) traces: bool,
     /// What it says it is; a dev chain by default, which the explorer polls often.
     pub(crate) client_version: Option<&'static str>,
 }
