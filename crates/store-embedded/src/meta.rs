@@ -1,13 +1,12 @@
 //! Metadata of the store: its schema, its chain, its first block and its tip.
 
 use domain::{BlockNumber, BlockRef, ChainIdentity};
-use store::StoreError;
+use store::{ChainTotals, StoreError};
 
 use crate::{
     codec::{RowReader, RowWriter},
     engine::{Batch, View},
     keys::{Key, Table},
-    rows::Totals,
 };
 
 /// Of the index: increased by every change that other versions cannot read. An older index is filled again.
@@ -33,7 +32,7 @@ pub(crate) struct Tip {
     pub(crate) block: BlockRef,
     /// The first block of the index: not always 0.
     pub(crate) start_block: BlockNumber,
-    pub(crate) totals: Totals,
+    pub(crate) totals: ChainTotals,
 }
 
 /// The versions of both parts of the data.
@@ -81,7 +80,7 @@ pub(crate) fn find_tip(view: &View) -> Result<Option<Tip>, StoreError> {
     let Some(row) = view.get(Table::Meta, &Key::name(TIP_KEY))? else { return Ok(None) };
     let mut row = RowReader::new(&row);
     let block = BlockRef { number: row.varint()?, hash: row.hash()? };
-    Ok(Some(Tip { block, start_block: row.varint()?, totals: Totals::read(&mut row)? }))
+    Ok(Some(Tip { block, start_block: row.varint()?, totals: row.totals()? }))
 }
 
 pub(crate) fn put_tip(batch: &mut Batch, tip: &Tip) {
@@ -89,6 +88,6 @@ pub(crate) fn put_tip(batch: &mut Batch, tip: &Tip) {
     row.varint(tip.block.number);
     row.bytes(tip.block.hash.as_slice());
     row.varint(tip.start_block);
-    tip.totals.write(&mut row);
+    row.totals(&tip.totals);
     batch.put(Table::Meta, &Key::name(TIP_KEY), row.finish());
 }

@@ -24,7 +24,7 @@ mod transfers;
 use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
 use domain::{Address, BlockNumber, BlockRange, TokenMetadata};
-use store::StoreError;
+use store::{ChainTotals, StoreError};
 
 pub(crate) use self::{
     caches::ReadCaches,
@@ -36,7 +36,7 @@ use crate::{
     engine::{Engine, Epoch, View},
     keys::{AddressId, Key, Table, number_in_key},
     meta::{self, Tip},
-    rows::{AddressRow, BlockRow, Totals},
+    rows::{AddressRow, BlockRow},
     undo,
 };
 
@@ -75,7 +75,7 @@ impl ReadSnapshot {
     }
 
     /// The totals before the first block that can still be reverted.
-    fn settled_totals(&self) -> Result<Totals, StoreError> {
+    fn settled_totals(&self) -> Result<ChainTotals, StoreError> {
         let floor = undo::oldest_undo(&self.view, self.settled_floor)?;
         let floor = floor.unwrap_or_else(|| self.tip.map_or(0, |tip| tip.block.number + 1));
         self.caches.checkpoints.raise_settled_floor(floor);
@@ -132,16 +132,16 @@ impl ReadSnapshot {
     }
 
     /// The totals before a block; the current totals for a block after the tip.
-    fn totals_before(&self, number: BlockNumber) -> Result<Totals, StoreError> {
+    fn totals_before(&self, number: BlockNumber) -> Result<ChainTotals, StoreError> {
         match self.tip {
             Some(tip) if number > tip.block.number => Ok(tip.totals),
             Some(tip) if number > tip.start_block => Ok(self.block_row(number)?.totals),
-            _ => Ok(Totals::default()),
+            _ => Ok(ChainTotals::default()),
         }
     }
 
     /// The ids assigned in a range of blocks, as a half-open span.
-    fn id_span(&self, range: BlockRange, id: impl Fn(&Totals) -> u64) -> Result<std::ops::Range<u64>, StoreError> {
+    fn id_span(&self, range: BlockRange, id: impl Fn(&ChainTotals) -> u64) -> Result<std::ops::Range<u64>, StoreError> {
         let blocks = self.block_span(range);
         if blocks.is_empty() {
             return Ok(0..0);

@@ -19,7 +19,7 @@ mod transfer;
 pub(crate) use account::{account_from_row, account_to_row};
 pub(crate) use address::AddressRow;
 pub(crate) use approval::ApprovalRow;
-pub(crate) use block::{BlockRow, Totals};
+pub(crate) use block::BlockRow;
 pub(crate) use creation::CreationRow;
 pub(crate) use failure::{failure_from_row, failure_to_row};
 pub(crate) use internal::InternalRow;

@@ -11,21 +11,21 @@ mod scan;
 use std::ops::RangeInclusive;
 
 use domain::BlockNumber;
-use store::{StoreFault, StorePart, Verification};
+use store::{ChainTotals, StoreFault, StorePart, Verification};
 
 use self::scan::{Gap, scan};
 use crate::{
     engine::View,
     keys::{Key, Table, number_in_key},
     meta::{self, Tip},
-    rows::{BlockRow, Totals},
+    rows::BlockRow,
 };
 
 /// Faults of one kind that are listed; the rest is counted.
 const LISTED: usize = 5;
 
 /// One of the totals.
-type Total = fn(&Totals) -> u64;
+type Total = fn(&ChainTotals) -> u64;
 
 /// Tables of rows with ids without gaps, in chain order, and their totals.
 const NUMBERED: [(Table, Total); 9] = [

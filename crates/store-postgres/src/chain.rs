@@ -1,9 +1,8 @@
 //! The row of the chain: its binding, its tip and its totals.
 
 use deadpool_postgres::GenericClient;
-use domain::{BlockNumber, BlockRef, ChainIdentity, U256};
-use store::StoreError;
-use tokio_postgres::Row;
+use domain::{BlockNumber, BlockRef, ChainIdentity};
+use store::{ChainTotals, StoreError};
 
 use crate::{
     database::{execute, get},
@@ -11,66 +10,12 @@ use crate::{
     rows::{RowExt, int8},
 };
 
-/// Running totals. They are also the next ids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Totals {
-    pub(crate) transactions: u64,
-    pub(crate) transfers: u64,
-    pub(crate) trades: u64,
-    pub(crate) addresses: u64,
-    pub(crate) tokens: u64,
-    pub(crate) filled_blocks: u64,
-    pub(crate) untraced_blocks: u64,
-    pub(crate) gas_prices: U256,
-    pub(crate) logs: u64,
-    /// Distinct topics of logs.
-    pub(crate) log_topics: u64,
-    /// Emitters with a first topic.
-    pub(crate) log_sources: u64,
-    pub(crate) nfts: u64,
-    pub(crate) approvals: u64,
-    /// Gas used by all blocks.
-    pub(crate) gas_used: u64,
-    pub(crate) fees: U256,
-    pub(crate) burnt_fees: U256,
-    /// Creations of contracts that are known.
-    pub(crate) contracts: u64,
-    /// For each day, the addresses that were active on it.
-    pub(crate) active_addresses: u64,
-}
-
-/// The columns of [`Totals`], of a block or of the chain.
+/// The columns of [`ChainTotals`], of a block or of the chain.
 pub(crate) const TOTALS: &str = "transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices, logs, \
      log_topics, log_sources, nfts, approvals, total_gas, fees, burnt_fees, contracts, active_addresses";
 
-impl Totals {
-    /// The number of its columns.
-    pub(crate) const COLUMNS: usize = 18;
-
-    /// From its columns, the first of which is at a position.
-    pub(crate) fn from_row(row: &Row, first: usize) -> Result<Self, StoreError> {
-        Ok(Self {
-            transactions: row.u64(first)?,
-            transfers: row.u64(first + 1)?,
-            trades: row.u64(first + 2)?,
-            addresses: row.u64(first + 3)?,
-            tokens: row.u64(first + 4)?,
-            filled_blocks: row.u64(first + 5)?,
-            untraced_blocks: row.u64(first + 6)?,
-            gas_prices: row.amount(first + 7)?,
-            logs: row.u64(first + 8)?,
-            log_topics: row.u64(first + 9)?,
-            log_sources: row.u64(first + 10)?,
-            nfts: row.u64(first + 11)?,
-            approvals: row.u64(first + 12)?,
-            gas_used: row.u64(first + 13)?,
-            fees: row.amount(first + 14)?,
-            burnt_fees: row.amount(first + 15)?,
-            contracts: row.u64(first + 16)?,
-            active_addresses: row.u64(first + 17)?,
-        })
-    }
-}
+/// The number of these columns.
+pub(crate) const TOTALS_COUNT: usize = 18;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Chain {
@@ -81,7 +26,7 @@ pub(crate) struct Chain {
     pub(crate) tip: Option<BlockRef>,
     /// The lowest block that can be reverted.
     pub(crate) undo_first: Option<BlockNumber>,
-    pub(crate) totals: Totals,
+    pub(crate) totals: ChainTotals,
 }
 
 impl Chain {
@@ -97,13 +42,13 @@ impl Chain {
             first_block: row.option_u64(3)?,
             tip: row.option_block(4)?,
             undo_first: row.option_u64(6)?,
-            totals: Totals::from_row(&row, 7)?,
+            totals: row.totals(7)?,
         })
     }
 
     /// Writes the tip and what belongs to it.
     pub(crate) async fn write(&self, client: &impl GenericClient) -> Result<(), StoreError> {
-        let Totals {
+        let ChainTotals {
             transactions,
             transfers,
             trades,

@@ -10,7 +10,7 @@ use store::StoreError;
 
 use crate::{
     PostgresStore,
-    chain::{Chain, TOTALS, Totals},
+    chain::{Chain, TOTALS},
     database::{execute, find, get, query},
     error::store_error,
     internal,
@@ -71,7 +71,7 @@ async fn first_revertible(tx: &Transaction<'_>, list: List) -> Result<Option<u64
     }
     let sql = format!("select {TOTALS} from block where number = $1");
     let kept = match find(tx, &sql, &[&int8(oldest + 1)]).await? {
-        Some(row) => Totals::from_row(&row, 0)?,
+        Some(row) => row.totals(0)?,
         None => chain.totals,
     };
     Ok(list.end(&kept, oldest))

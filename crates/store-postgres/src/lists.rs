@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use domain::{BlockNumber, PoolStyle};
 pub(crate) use store::Party as Role;
-use store::StoreError;
+use store::{ChainTotals, StoreError};
 use tokio_postgres::Row;
 
-use crate::{chain::Totals, rows::RowExt};
+use crate::rows::RowExt;
 
 /// Entries of a run. A longer one would be moved out of its table.
 pub(crate) const RUN_ENTRIES: usize = 128;
@@ -100,7 +100,7 @@ impl List {
     }
 
     /// The first entry after a block, given the totals before the next one; None in a list that lags behind the blocks.
-    pub(crate) fn end(self, kept: &Totals, block: BlockNumber) -> Option<u64> {
+    pub(crate) fn end(self, kept: &ChainTotals, block: BlockNumber) -> Option<u64> {
         match self {
             Self::Transactions | Self::Involved => Some(kept.transactions),
             Self::Mined => Some(block + 1),
@@ -118,7 +118,7 @@ impl List {
     }
 
     /// The first owner that the chain did not have, given the totals; all are known in a list that lags behind the blocks.
-    pub(crate) fn first_new_owner(self, before: &Totals) -> u64 {
+    pub(crate) fn first_new_owner(self, before: &ChainTotals) -> u64 {
         match self {
             Self::SourceLogs => before.log_sources,
             Self::Topic0Logs | Self::Topic1Logs | Self::Topic2Logs | Self::Topic3Logs => before.log_topics,

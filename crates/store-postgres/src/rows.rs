@@ -1,7 +1,7 @@
 //! Values of rows. Unsigned numbers are stored with the same bits as signed ones.
 
 use domain::{Address, B256, BlockRef, Bytes, U256};
-use store::StoreError;
+use store::{ChainTotals, StoreError};
 use tokio_postgres::{Row, types::FromSql};
 
 use crate::{error::store_error, numeric::Numeric};
@@ -39,6 +39,30 @@ pub(crate) trait RowExt {
 
     fn amount(&self, column: usize) -> Result<U256, StoreError> {
         to_u256(self.value(column)?)
+    }
+
+    /// The totals of a block or of the chain, whose first column is at a position.
+    fn totals(&self, first: usize) -> Result<ChainTotals, StoreError> {
+        Ok(ChainTotals {
+            transactions: self.u64(first)?,
+            transfers: self.u64(first + 1)?,
+            trades: self.u64(first + 2)?,
+            addresses: self.u64(first + 3)?,
+            tokens: self.u64(first + 4)?,
+            filled_blocks: self.u64(first + 5)?,
+            untraced_blocks: self.u64(first + 6)?,
+            gas_prices: self.amount(first + 7)?,
+            logs: self.u64(first + 8)?,
+            log_topics: self.u64(first + 9)?,
+            log_sources: self.u64(first + 10)?,
+            nfts: self.u64(first + 11)?,
+            approvals: self.u64(first + 12)?,
+            gas_used: self.u64(first + 13)?,
+            fees: self.amount(first + 14)?,
+            burnt_fees: self.amount(first + 15)?,
+            contracts: self.u64(first + 16)?,
+            active_addresses: self.u64(first + 17)?,
+        })
     }
 
     fn u128(&self, column: usize) -> Result<u128, StoreError> {

@@ -4,6 +4,7 @@
 
 mod block_order;
 mod block_times;
+mod chain_totals;
 #[cfg(feature = "conformance")]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a check that does not hold panics")]
 pub mod conformance;
@@ -31,6 +32,7 @@ pub mod words;
 
 pub use block_order::check_order;
 pub use block_times::find_first_block_since;
+pub use chain_totals::ChainTotals;
 pub use contract_data::ContractDataWriter;
 pub use current_day::CurrentDay;
 pub use error::{BoxError, Failure, StoreError};

@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
-use domain::{BlockNumber, DAY, DayFigures, U256};
+use domain::{BlockNumber, DAY, DayFigures};
 use store::StoreError;
 
 use super::ReadSnapshot;
-use crate::{meta::Tip, rows::Totals};
+use crate::meta::Tip;
 
 impl ReadSnapshot {
     /// The latest days up to that of the tip, the oldest first.
@@ -21,7 +21,7 @@ impl ReadSnapshot {
         for day in (first..=last).rev().take(usize::try_from(count).unwrap_or(usize::MAX)) {
             let start = self.first_block_since(day * DAY, tip, end, blocks_of_next)?;
             let before = self.totals_before(start)?;
-            days.push(figures(day * DAY, end - start, &before, &after));
+            days.push(after.figures_of_day(day * DAY, end - start, &before));
             blocks_of_next = end - start;
             (end, after) = (start, before);
         }
@@ -62,25 +62,4 @@ pub(crate) fn first_since(
         }
     }
     Ok(low)
-}
-
-fn figures(start: u64, blocks: u64, before: &Totals, after: &Totals) -> DayFigures {
-    let transactions = after.transactions - before.transactions;
-    DayFigures {
-        start,
-        blocks,
-        transactions,
-        transfers: after.transfers - before.transfers,
-        trades: after.trades - before.trades,
-        logs: after.logs - before.logs,
-        active_addresses: after.active_addresses - before.active_addresses,
-        new_addresses: after.addresses - before.addresses,
-        new_tokens: after.tokens - before.tokens,
-        new_contracts: after.contracts - before.contracts,
-        untraced_blocks: after.untraced_blocks - before.untraced_blocks,
-        gas_used: after.gas_used - before.gas_used,
-        fees: after.fees - before.fees,
-        burnt_fees: after.burnt_fees - before.burnt_fees,
-        mean_gas_price: (after.gas_prices - before.gas_prices).checked_div(U256::from(transactions)),
-    }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use domain::{Address, BlockRange, Page, PageRequest};
-use store::{Parties, StoreError};
+use store::{ChainTotals, Parties, StoreError};
 
 use super::{
     ReadSnapshot,
@@ -13,7 +13,6 @@ use super::{
 use crate::{
     keys::{ListKey, ListKind},
     lists::{List, Role},
-    rows::Totals,
 };
 
 /// An entry must be in this list, in this role.
@@ -45,7 +44,7 @@ impl ReadSnapshot {
         &self,
         conditions: &[Condition],
         blocks: BlockRange,
-        numbering: fn(&Totals) -> u64,
+        numbering: fn(&ChainTotals) -> u64,
         page: PageRequest,
     ) -> Result<Page<u64>, ReadError> {
         let settled = if conditions.len() > 1 { numbering(&self.settled_totals()?) } else { 0 };

@@ -1,8 +1,8 @@
 use domain::{BlockGasPrice, BlockNumber, BlockRange, Stats, U256};
-use store::StoreError;
+use store::{ChainTotals, StoreError};
 
 use super::ReadSnapshot;
-use crate::{meta::Tip, rows::Totals};
+use crate::meta::Tip;
 
 /// Non-empty blocks included in the average gas price.
 const GAS_PRICE_BLOCKS: u64 = 100;
@@ -43,9 +43,9 @@ impl ReadSnapshot {
 
     /// The totals before the newest hundred non-empty blocks. Block rows contain cumulative totals, so the block is
     /// found by search: a thousand empty blocks cost ten reads.
-    fn totals_before_newest_filled(&self, tip: &Tip) -> Result<Totals, StoreError> {
+    fn totals_before_newest_filled(&self, tip: &Tip) -> Result<ChainTotals, StoreError> {
         let Some(target) = tip.totals.filled_blocks.checked_sub(GAS_PRICE_BLOCKS) else {
-            return Ok(Totals::default());
+            return Ok(ChainTotals::default());
         };
         let filled_before =
             |number: BlockNumber| -> Result<u64, StoreError> { Ok(self.block_row(number)?.totals.filled_blocks) };

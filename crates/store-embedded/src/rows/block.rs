@@ -1,85 +1,56 @@
 use alloy_primitives::{Address, B256, U256};
 use domain::{Block, BlockNumber};
-use store::StoreError;
+use store::{ChainTotals, StoreError};
 
 use crate::{
     codec::{RowReader, RowWriter},
-    keys::{AddressId, ApprovalId, LogId, NftId, SourceId, TopicId, TradeId, TransferId, TxId},
+    keys::AddressId,
 };
 
-/// Cumulative counts along the chain, at a position between two blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Totals {
-    pub(crate) transactions: TxId,
-    pub(crate) addresses: AddressId,
-    pub(crate) transfers: TransferId,
-    pub(crate) trades: TradeId,
-    pub(crate) logs: LogId,
-    /// Distinct topics of logs.
-    pub(crate) log_topics: TopicId,
-    /// Emitters with a first topic.
-    pub(crate) log_sources: SourceId,
-    pub(crate) tokens: u64,
-    pub(crate) nfts: NftId,
-    pub(crate) approvals: ApprovalId,
-    /// Blocks with transactions.
-    pub(crate) filled_blocks: u64,
-    /// Blocks whose inner creations are unknown.
-    pub(crate) untraced_blocks: u64,
-    /// Sum of the gas prices of all transactions.
-    pub(crate) gas_prices: U256,
-    /// Gas used by all blocks.
-    pub(crate) gas_used: u64,
-    pub(crate) fees: U256,
-    pub(crate) burnt_fees: U256,
-    /// Creations of contracts that are known.
-    pub(crate) contracts: u64,
-    /// For each day, the addresses that were active on it.
-    pub(crate) active_addresses: u64,
+impl RowWriter {
+    pub(crate) fn totals(&mut self, totals: &ChainTotals) {
+        self.varint(totals.transactions);
+        self.varint(totals.addresses);
+        self.varint(totals.transfers);
+        self.varint(totals.trades);
+        self.varint(totals.logs);
+        self.varint(totals.log_topics);
+        self.varint(totals.log_sources);
+        self.varint(totals.tokens);
+        self.varint(totals.nfts);
+        self.varint(totals.approvals);
+        self.varint(totals.filled_blocks);
+        self.varint(totals.untraced_blocks);
+        self.amount(&totals.gas_prices);
+        self.varint(totals.gas_used);
+        self.amount(&totals.fees);
+        self.amount(&totals.burnt_fees);
+        self.varint(totals.contracts);
+        self.varint(totals.active_addresses);
+    }
 }
 
-impl Totals {
-    pub(crate) fn write(&self, row: &mut RowWriter) {
-        row.varint(self.transactions);
-        row.varint(self.addresses);
-        row.varint(self.transfers);
-        row.varint(self.trades);
-        row.varint(self.logs);
-        row.varint(self.log_topics);
-        row.varint(self.log_sources);
-        row.varint(self.tokens);
-        row.varint(self.nfts);
-        row.varint(self.approvals);
-        row.varint(self.filled_blocks);
-        row.varint(self.untraced_blocks);
-        row.amount(&self.gas_prices);
-        row.varint(self.gas_used);
-        row.amount(&self.fees);
-        row.amount(&self.burnt_fees);
-        row.varint(self.contracts);
-        row.varint(self.active_addresses);
-    }
-
-    pub(crate) fn read(row: &mut RowReader<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            transactions: row.varint()?,
-            addresses: row.varint()?,
-            transfers: row.varint()?,
-            trades: row.varint()?,
-            logs: row.varint()?,
-            log_topics: row.varint()?,
-            log_sources: row.varint()?,
-            tokens: row.varint()?,
-            nfts: row.varint()?,
-            approvals: row.varint()?,
-            filled_blocks: row.varint()?,
-            untraced_blocks: row.varint()?,
-            gas_prices: row.amount()?,
-            gas_used: row.varint()?,
-            fees: row.amount()?,
-            burnt_fees: row.amount()?,
-            contracts: row.varint()?,
-            active_addresses: row.varint()?,
+impl RowReader<'_> {
+    pub(crate) fn totals(&mut self) -> Result<ChainTotals, StoreError> {
+        Ok(ChainTotals {
+            transactions: self.varint()?,
+            addresses: self.varint()?,
+            transfers: self.varint()?,
+            trades: self.varint()?,
+            logs: self.varint()?,
+            log_topics: self.varint()?,
+            log_sources: self.varint()?,
+            tokens: self.varint()?,
+            nfts: self.varint()?,
+            approvals: self.varint()?,
+            filled_blocks: self.varint()?,
+            untraced_blocks: self.varint()?,
+            gas_prices: self.amount()?,
+            gas_used: self.varint()?,
+            fees: self.amount()?,
+            burnt_fees: self.amount()?,
+            contracts: self.varint()?,
+            active_addresses: self.varint()?,
         })
     }
 }
@@ -87,7 +58,7 @@ impl Totals {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BlockRow {
     /// The totals before this block.
-    pub(crate) totals: Totals,
+    pub(crate) totals: ChainTotals,
     pub(crate) hash: B256,
     pub(crate) timestamp: u64,
     pub(crate) tx_count: u32,
@@ -100,7 +71,7 @@ pub(crate) struct BlockRow {
 }
 
 impl BlockRow {
-    pub(crate) fn new(block: &Block, miner: AddressId, totals: Totals) -> Self {
+    pub(crate) fn new(block: &Block, miner: AddressId, totals: ChainTotals) -> Self {
         Self {
             totals,
             hash: block.hash,
@@ -116,7 +87,7 @@ impl BlockRow {
     }
 
     /// Whether these are the totals before the next block, as far as the header says.
-    pub(crate) fn leads_to(&self, next: &Totals) -> bool {
+    pub(crate) fn leads_to(&self, next: &ChainTotals) -> bool {
         let burnt = U256::from(self.base_fee_per_gas.unwrap_or_default()) * U256::from(self.gas_used);
         self.totals.transactions + u64::from(self.tx_count) == next.transactions
             && self.totals.gas_used.saturating_add(self.gas_used) == next.gas_used
@@ -140,7 +111,7 @@ impl BlockRow {
 
     pub(crate) fn to_row(&self) -> Vec<u8> {
         let mut row = RowWriter::with_capacity(192);
-        self.totals.write(&mut row);
+        row.totals(&self.totals);
         row.bytes(self.hash.as_slice());
         row.bytes(self.parent_hash.as_slice());
         row.varint(self.timestamp);
@@ -157,7 +128,7 @@ impl BlockRow {
     pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
         let mut row = RowReader::new(row);
         Ok(Self {
-            totals: Totals::read(&mut row)?,
+            totals: row.totals()?,
             hash: row.hash()?,
             parent_hash: row.hash()?,
             timestamp: row.varint()?,
@@ -176,8 +147,8 @@ mod tests {
     use super::*;
 
     /// The totals of a busy chain after some years.
-    fn totals_of_years() -> Totals {
-        Totals {
+    fn totals_of_years() -> ChainTotals {
+        ChainTotals {
             transactions: 9_000_000_000,
             addresses: 800_000_000,
             transfers: 12_000_000_000,
@@ -191,11 +162,11 @@ mod tests {
             filled_blocks: 60_000_000,
             untraced_blocks: 0,
             gas_prices: U256::from(9_000_000_000_u64) * U256::from(5_000_000_000_u64),
-            ..Totals::default()
+            ..ChainTotals::default()
         }
     }
 
-    fn row_of(totals: Totals) -> BlockRow {
+    fn row_of(totals: ChainTotals) -> BlockRow {
         let block = Block {
             number: 60_000_000,
             hash: B256::repeat_byte(7),
@@ -215,7 +186,7 @@ mod tests {
     fn figures_of_days_take_some_forty_bytes_of_a_row() {
         let before = row_of(totals_of_years());
         let coin = U256::from(10).pow(U256::from(18));
-        let after = row_of(Totals {
+        let after = row_of(ChainTotals {
             gas_used: 1_200_000_000_000_000,
             fees: U256::from(6_000_000) * coin,
             burnt_fees: U256::from(4_000_000) * coin,
@@ -231,15 +202,15 @@ mod tests {
     #[test]
     fn totals_that_do_not_follow_from_the_header_are_noticed() {
         let row = row_of(totals_of_years());
-        let next = Totals {
+        let next = ChainTotals {
             transactions: row.totals.transactions + 180,
             gas_used: 21_000_000,
             burnt_fees: U256::from(21_000_000_000_000_000_u64),
             ..row.totals
         };
         assert!(row.leads_to(&next));
-        assert!(!row.leads_to(&Totals { transactions: next.transactions + 1, ..next }));
-        assert!(!row.leads_to(&Totals { gas_used: 0, ..next }));
-        assert!(!row.leads_to(&Totals { burnt_fees: U256::ZERO, ..next }));
+        assert!(!row.leads_to(&ChainTotals { transactions: next.transactions + 1, ..next }));
+        assert!(!row.leads_to(&ChainTotals { gas_used: 0, ..next }));
+        assert!(!row.leads_to(&ChainTotals { burnt_fees: U256::ZERO, ..next }));
     }
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use domain::{Address, BalanceSource, BlockChanges, BlockNumber};
 use store::{
-    CurrentDay, StoreError, Undo, check_order,
+    ChainTotals, CurrentDay, StoreError, Undo, check_order,
     fetch_policy::{self, CodeEvent},
 };
 
@@ -15,7 +15,7 @@ use crate::{
     keys::{AddressId, Key, ListKey, ListKind, Pair, Table, TxId, number_in_key},
     lists::{Entry, Roles},
     meta::{self, Tip},
-    rows::{BlockRow, CreationRow, TokenRow, Totals, TransactionRow},
+    rows::{BlockRow, CreationRow, TokenRow, TransactionRow},
     token_status::find_token_status,
     undo::{self, UndoRecord},
 };
@@ -132,7 +132,7 @@ pub(super) struct Step<'state, 'view> {
     pub(super) state: &'state mut WriteState,
     pub(super) view: &'view View,
     pub(super) batch: Batch,
-    pub(super) totals: Totals,
+    pub(super) totals: ChainTotals,
     pub(super) overwrites: Overwrites<'view>,
     /// The undo record of the current block, if it can be reverted.
     record: Option<UndoRecord>,

@@ -1,12 +1,12 @@
 use domain::{BlockNumber, LogEvent};
-use store::StoreError;
+use store::{ChainTotals, StoreError};
 
 use super::{commit::Step, dictionary::drop_values};
 use crate::{
     engine::{Batch, View},
     keys::{Key, ListKind, TOPIC_LISTS, Table, TopicId, TxId},
     lists::{Entry, Roles},
-    rows::{LogRow, LogSource, Totals, topic_from_row},
+    rows::{LogRow, LogSource, topic_from_row},
 };
 
 impl Step<'_, '_> {
@@ -36,7 +36,7 @@ impl Step<'_, '_> {
 }
 
 /// Deletes the logs above a block, and the topics and sources that were first seen there.
-pub(super) fn revert(view: &View, batch: &mut Batch, kept: &Totals, all: &Totals) -> Result<(), StoreError> {
+pub(super) fn revert(view: &View, batch: &mut Batch, kept: &ChainTotals, all: &ChainTotals) -> Result<(), StoreError> {
     for id in kept.logs..all.logs {
         batch.delete(Table::Log, &Key::id(id));
     }

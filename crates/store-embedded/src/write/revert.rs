@@ -2,7 +2,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use domain::{Address, Balance, BalanceSource, BlockNumber, BlockRef};
 use store::{
-    StoreError,
+    ChainTotals, StoreError,
     fetch_policy::{CodeEvent, is_code_pending},
 };
 
@@ -23,7 +23,7 @@ use crate::{
     keys::{AddressId, Key, ListKey, ListKind, Pair, Table, number_in_key},
     meta::{self, Tip},
     ranked::RankMoves,
-    rows::{AddressRow, BlockRow, Totals, TransactionRow, TransferRow},
+    rows::{AddressRow, BlockRow, TransactionRow, TransferRow},
     token_status::find_token_status,
     undo::{Overwritten, UndoRecord},
     verified_contracts::{code_hash_at, relist},
@@ -153,8 +153,8 @@ pub(super) fn find_block(view: &View, number: BlockNumber) -> Result<Option<Bloc
 fn moved_since(
     view: &View,
     overwrites: &Overwrites<'_>,
-    kept: &Totals,
-    all: &Totals,
+    kept: &ChainTotals,
+    all: &ChainTotals,
 ) -> Result<BTreeSet<Pair>, StoreError> {
     let mut moved: BTreeSet<Pair> =
         overwrites.changes(Table::TouchedHolder).map(|(key, _)| Pair::from_key(key.as_slice())).collect();
@@ -210,7 +210,7 @@ fn mark_codes_pending(
     view: &View,
     batch: &mut Batch,
     grown: &BTreeSet<ListKey>,
-    kept: &Totals,
+    kept: &ChainTotals,
     tip: BlockNumber,
 ) -> Result<(), StoreError> {
     let ran = grown.iter().filter(|list| matches!(list.kind, ListKind::Transactions | ListKind::Involved));
@@ -237,7 +237,7 @@ fn drop_blocks(view: &View, batch: &mut Batch, numbers: std::ops::Range<BlockNum
     Ok(())
 }
 
-fn drop_transactions(view: &View, batch: &mut Batch, kept: &Totals, all: &Totals) -> Result<(), StoreError> {
+fn drop_transactions(view: &View, batch: &mut Batch, kept: &ChainTotals, all: &ChainTotals) -> Result<(), StoreError> {
     let rows = view.range(Table::Transaction, &Key::id(kept.transactions), &Key::id(all.transactions));
     for (id, row) in (kept.transactions..).zip(rows) {
         let tx = TransactionRow::from_row(&row?.1)?;
@@ -247,7 +247,7 @@ fn drop_transactions(view: &View, batch: &mut Batch, kept: &Totals, all: &Totals
     Ok(())
 }
 
-fn drop_addresses(view: &View, batch: &mut Batch, kept: &Totals, all: &Totals) -> Result<(), StoreError> {
+fn drop_addresses(view: &View, batch: &mut Batch, kept: &ChainTotals, all: &ChainTotals) -> Result<(), StoreError> {
     let rows = view.range(Table::Address, &Key::id(kept.addresses), &Key::id(all.addresses));
     let mut listed = RankMoves::default();
     for (id, row) in (kept.addresses..).zip(rows) {

@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 
 use super::pages::{clamped_range, page_of};
 use crate::{
-    chain::{Chain, TOTALS, Totals},
+    chain::{Chain, TOTALS, TOTALS_COUNT},
     database::{find, query},
     internal::{PROGRESS, progress_from_row},
     numeric::Numeric,
@@ -108,8 +108,8 @@ pub(crate) async fn stats(client: &impl GenericClient) -> Result<Stats, StoreErr
     );
     let row = query(client, &sql, &[&limit(GAS_PRICE_BLOCKS - 1)]).await?.into_iter().next();
     let row = row.ok_or(StoreError::Corrupt("the row of the chain is missing"))?;
-    let totals = Totals::from_row(&row, 1)?;
-    let next = 1 + Totals::COLUMNS;
+    let totals = row.totals(1)?;
+    let next = 1 + TOTALS_COUNT;
     let (transactions, gas_prices) = (row.u64(next)?, row.amount(next + 1)?);
     let count = U256::from(totals.transactions - transactions);
     let progress = progress_from_row(&row, next + 3)?;
@@ -132,7 +132,7 @@ pub(crate) async fn list_gas_prices(
     let sql = format!("select number, {TOTALS} from block order by number desc limit $1");
     let mut prices = Vec::new();
     for row in query(client, &sql, &[&i64::from(blocks)]).await? {
-        let before = Totals::from_row(&row, 1)?;
+        let before = row.totals(1)?;
         let (sum, count) = (after.gas_prices - before.gas_prices, after.transactions - before.transactions);
         prices.push(BlockGasPrice { block: row.u64(0)?, mean: sum.checked_div(U256::from(count)) });
         after = before;

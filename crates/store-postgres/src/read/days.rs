@@ -1,11 +1,11 @@
 //! Figures of days. Block rows contain cumulative totals, so that those of a day are the difference between two blocks.
 
 use deadpool_postgres::GenericClient;
-use domain::{BlockNumber, DAY, DayFigures, U256};
+use domain::{BlockNumber, DAY, DayFigures};
 use store::StoreError;
 
 use crate::{
-    chain::{Chain, TOTALS, Totals},
+    chain::{Chain, TOTALS},
     database::query,
     rows::{RowExt, int8},
 };
@@ -25,7 +25,7 @@ pub(crate) async fn list_days(client: &impl GenericClient, count: u32) -> Result
     let numbers: Vec<i64> = bounds.iter().copied().map(int8).collect();
     let mut before = Vec::new();
     for row in query(client, &sql, &[&numbers]).await? {
-        before.push((row.u64(0)?, Totals::from_row(&row, 1)?));
+        before.push((row.u64(0)?, row.totals(1)?));
     }
     // The row of the first block has no totals before it, and there is no row after the tip.
     let totals = |number: BlockNumber| if number > tip.number { Ok(chain.totals) } else { find(&before, number) };
@@ -33,7 +33,7 @@ pub(crate) async fn list_days(client: &impl GenericClient, count: u32) -> Result
     for (position, start) in starts.into_iter().enumerate() {
         let Some(from) = bounds.get(position).copied() else { break };
         let to = bounds.get(position + 1).copied().unwrap_or(tip.number + 1);
-        days.push(figures(start, to - from, &totals(from)?, &totals(to)?));
+        days.push(totals(to)?.figures_of_day(start, to - from, &totals(from)?));
     }
     Ok(days)
 }
@@ -76,25 +76,4 @@ async fn read_times(
 fn find<T: Copy>(read: &[(BlockNumber, T)], number: BlockNumber) -> Result<T, StoreError> {
     const MISSING: StoreError = StoreError::Corrupt("a block is missing below the tip");
     read.iter().find(|(found, _)| *found == number).map(|(_, value)| *value).ok_or(MISSING)
-}
-
-fn figures(start: u64, blocks: u64, before: &Totals, after: &Totals) -> DayFigures {
-    let transactions = after.transactions - before.transactions;
-    DayFigures {
-        start,
-        blocks,
-        transactions,
-        transfers: after.transfers - before.transfers,
-        trades: after.trades - before.trades,
-        logs: after.logs - before.logs,
-        active_addresses: after.active_addresses - before.active_addresses,
-        new_addresses: after.addresses - before.addresses,
-        new_tokens: after.tokens - before.tokens,
-        new_contracts: after.contracts - before.contracts,
-        untraced_blocks: after.untraced_blocks - before.untraced_blocks,
-        gas_used: after.gas_used - before.gas_used,
-        fees: after.fees - before.fees,
-        burnt_fees: after.burnt_fees - before.burnt_fees,
-        mean_gas_price: (after.gas_prices - before.gas_prices).checked_div(U256::from(transactions)),
-    }
 }

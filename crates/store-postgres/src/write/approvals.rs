@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use deadpool_postgres::{GenericClient, Transaction};
 use domain::{Address, ApprovalScope, Balance, BlockChanges, BlockNumber, TokenKind, U256};
-use store::{StoreError, Undo};
+use store::{ChainTotals, StoreError, Undo};
 use tokio_postgres::Row;
 
 use crate::{
-    chain::Totals,
     database::{execute, query},
     lists::AddressId,
     numeric::Numeric,
@@ -313,7 +312,7 @@ async fn insert_undo(tx: &Transaction<'_>, undo: &[(BlockNumber, u64, ApprovalSt
 }
 
 /// Restores approvals as they were at a block.
-pub(super) async fn revert(tx: &Transaction<'_>, kept: &Totals, number: BlockNumber) -> Result<(), StoreError> {
+pub(super) async fn revert(tx: &Transaction<'_>, kept: &ChainTotals, number: BlockNumber) -> Result<(), StoreError> {
     let mut moves = RankMoves::default();
     let mut restored = BTreeMap::new();
     let sql = "select distinct on (u.approval) u.approval, u.owner, u.spender, u.value, u.transaction,

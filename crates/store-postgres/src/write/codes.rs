@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use deadpool_postgres::Transaction;
 use domain::{Address, B256, Balance, BlockNumber, Bytes, Code};
 use store::{
-    StoreError,
+    ChainTotals, StoreError,
     fetch_policy::{CodeEvent, KnownCode, is_code_pending, is_up_to_date},
 };
 
 use super::{WriteState, holders::find_ids};
 use crate::{
-    chain::{Chain, Totals},
+    chain::Chain,
     database::{execute, query},
     lists::AddressId,
     locks,
@@ -36,7 +36,11 @@ pub(super) async fn mark_pending(
 }
 
 /// Where a reverted block ran or called code, the code may be another now.
-pub(super) async fn mark_reverted(tx: &Transaction<'_>, kept: &Totals, tip: BlockNumber) -> Result<(), StoreError> {
+pub(super) async fn mark_reverted(
+    tx: &Transaction<'_>,
+    kept: &ChainTotals,
+    tip: BlockNumber,
+) -> Result<(), StoreError> {
     let sql = "select c.address, c.hash is not null from (
             select sender as owner from transaction where id >= $1
             union select receiver from transaction where id >= $1

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use deadpool_postgres::Transaction;
 use domain::{BalanceSource, BlockChanges, BlockNumber};
 use store::{
-    StoreError, Undo, check_order,
+    ChainTotals, StoreError, Undo, check_order,
     fetch_policy::{self, AuditCandidate},
 };
 
@@ -14,7 +14,7 @@ use super::{
     step::{Moved, Step},
 };
 use crate::{
-    chain::{Chain, Totals},
+    chain::Chain,
     database::execute,
     lists::{AddressId, Appended, List},
     ranks::RankMoves,
@@ -126,7 +126,7 @@ impl WriteState {
         &mut self,
         tx: &Transaction<'_>,
         appended: &Appended,
-        before_all: &Totals,
+        before_all: &ChainTotals,
     ) -> Result<(), StoreError> {
         for list in List::ALL {
             let first_new = list.first_new_owner(before_all);

@@ -9,12 +9,11 @@ use domain::{
     U256,
 };
 use futures::SinkExt;
-use store::{BoxError, StoreError};
+use store::{BoxError, ChainTotals, StoreError};
 use tokio_postgres::types::{IsNull, ToSql, Type};
 
 use super::{log_packs::LogPack, logs::LogSource, prefetch::style_number};
 use crate::{
-    chain::Totals,
     error::store_error,
     internal::KINDS,
     lists::{AddressId, List, Run},
@@ -34,7 +33,7 @@ pub(super) struct AddressCopy {
 pub(super) struct BlockCopy {
     pub(super) block: Block,
     pub(super) miner: AddressId,
-    pub(super) before: Totals,
+    pub(super) before: ChainTotals,
 }
 
 #[derive(Debug)]

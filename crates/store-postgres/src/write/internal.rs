@@ -2,14 +2,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use deadpool_postgres::Transaction;
 use domain::{Address, B256, BlockNumber, InternalBlock, InternalEvent, InternalFrontier};
-use store::{InternalProgress, StoreError};
+use store::{ChainTotals, InternalProgress, StoreError};
 
 use super::{
     WriteState,
     copy::{self, InternalCopy},
 };
 use crate::{
-    chain::{Chain, Totals},
+    chain::Chain,
     database::{execute, query},
     internal::{count_up_to, current_progress, find_progress, write_progress},
     lists::{Appended, Entry, List, Role},
@@ -75,7 +75,7 @@ impl WriteState {
             let (numbers, ids): (Vec<i64>, Vec<i64>) = first_ids.into_iter().unzip();
             let sql = "insert into internal_block select * from unnest($1::int8[], $2::int8[])";
             execute(tx, sql, &[&numbers, &ids]).await?;
-            self.append(tx, &appended, &Totals::default()).await?;
+            self.append(tx, &appended, &ChainTotals::default()).await?;
             write_progress(tx, &progress).await?;
         }
         Ok(saved)

@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use deadpool_postgres::{GenericClient, Transaction};
 use domain::{Address, Balance, BlockChanges, TokenKind, TransferEvent, U256};
-use store::StoreError;
+use store::{ChainTotals, StoreError};
 
 use super::copy::{self, NftCopy};
 use crate::{
-    chain::Totals,
     database::{execute, find, query},
     lists::AddressId,
     numeric::Numeric,
@@ -210,7 +209,7 @@ const MOVED: &str = "from transfer x join token t on t.id = x.token and t.kind =
     join nft n on n.token = x.token and n.token_id = x.token_id where x.id >= $1";
 
 /// Moves ids back. To be called before transfers, tokens and lists are reverted.
-pub(super) async fn revert(tx: &Transaction<'_>, kept: &Totals) -> Result<(), StoreError> {
+pub(super) async fn revert(tx: &Transaction<'_>, kept: &ChainTotals) -> Result<(), StoreError> {
     let zero = find(tx, "select id from address where address = $1", &[&Address::ZERO.as_slice()]).await?;
     let zero = zero.map_or(Ok(-1), |row| row.value::<i64>(0))?;
     let transfers = int8(kept.transfers);

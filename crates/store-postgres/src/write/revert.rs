@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use deadpool_postgres::Transaction;
 use domain::{Address, Balance, BalanceSource, BlockNumber, BlockRef};
-use store::{StoreError, fetch_policy};
+use store::{ChainTotals, StoreError, fetch_policy};
 use tokio_postgres::Row;
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     prefetch::{Pair, split},
 };
 use crate::{
-    chain::{Chain, TOTALS, Totals},
+    chain::{Chain, TOTALS},
     database::{execute, find, get, query},
     error::store_error,
     lists::{AddressId, List},
@@ -42,7 +42,7 @@ impl WriteState {
         tx.batch_execute(settings).await.map_err(store_error)?;
         let hash = get(tx, "select hash from block where number = $1", &[&int8(number)]).await?.hash(0)?;
         let sql = format!("select {TOTALS} from block where number = $1");
-        let kept = Totals::from_row(&get(tx, &sql, &[&int8(number + 1)]).await?, 0)?;
+        let kept = get(tx, &sql, &[&int8(number + 1)]).await?.totals(0)?;
 
         nfts::revert(tx, &kept).await?;
         approvals::revert(tx, &kept, number).await?;
@@ -86,7 +86,7 @@ impl MovedBalance {
 }
 
 /// Subtracts the reverted transfers from balances and tokens, and marks what has to be fetched and ranked again.
-async fn revert_balances(tx: &Transaction<'_>, kept: &Totals, number: BlockNumber) -> Result<(), StoreError> {
+async fn revert_balances(tx: &Transaction<'_>, kept: &ChainTotals, number: BlockNumber) -> Result<(), StoreError> {
     let mut moved = moved_balances(tx, kept, number).await?;
     let sql = "select token, count(*), count(shortfall) from transfer where id >= $1 group by token";
     let mut counts: BTreeMap<AddressId, (u64, u64)> = BTreeMap::new();
@@ -168,7 +168,7 @@ async fn revert_balances(tx: &Transaction<'_>, kept: &Totals, number: BlockNumbe
 
 async fn moved_balances(
     tx: &Transaction<'_>,
-    kept: &Totals,
+    kept: &ChainTotals,
     number: BlockNumber,
 ) -> Result<Vec<MovedBalance>, StoreError> {
     // The zero address is not a holder.
@@ -247,7 +247,7 @@ async fn delete_balances(tx: &Transaction<'_>, deleted: &[(Pair, bool)]) -> Resu
     Ok(())
 }
 
-async fn delete_rows(tx: &Transaction<'_>, kept: &Totals, number: BlockNumber) -> Result<(), StoreError> {
+async fn delete_rows(tx: &Transaction<'_>, kept: &ChainTotals, number: BlockNumber) -> Result<(), StoreError> {
     for list in List::ALL {
         // Internal transactions are reverted with their rows.
         let Some(cut) = list.end(kept, number) else { continue };

@@ -7,7 +7,7 @@ use domain::{
     TransferEvent, U256,
 };
 use store::{
-    CurrentDay, StoreError, Undo,
+    ChainTotals, CurrentDay, StoreError, Undo,
     fetch_policy::{self, CodeEvent, KnownCode},
 };
 
@@ -21,7 +21,6 @@ use super::{
     prefetch::{KnownPool, Pair, Prefetched},
 };
 use crate::{
-    chain::Totals,
     lists::{AddressId, Appended, Entry, List, Role, exchange_owner},
     tokens::TokenRow,
 };
@@ -62,9 +61,9 @@ pub(super) struct Rows {
 pub(super) struct Step<'a> {
     state: &'a mut WriteState,
     pub(super) known: Prefetched,
-    pub(super) totals: Totals,
+    pub(super) totals: ChainTotals,
     /// The totals before the current block if it can be reverted, else those before the commit.
-    run_floor: Totals,
+    run_floor: ChainTotals,
     run_floor_block: BlockNumber,
     /// The day of the last added block.
     pub(super) day: Option<CurrentDay>,
@@ -82,7 +81,7 @@ impl<'a> Step<'a> {
     pub(super) fn new(
         state: &'a mut WriteState,
         known: Prefetched,
-        totals: Totals,
+        totals: ChainTotals,
         day: Option<CurrentDay>,
         undo: Undo,
     ) -> Self {
@@ -90,7 +89,7 @@ impl<'a> Step<'a> {
             state,
             known,
             totals,
-            run_floor: Totals::default(),
+            run_floor: ChainTotals::default(),
             run_floor_block: 0,
             day,
             undo,
@@ -163,7 +162,7 @@ impl<'a> Step<'a> {
         Ok(())
     }
 
-    fn put_block(&mut self, block: &Block, miner: AddressId, before: Totals) {
+    fn put_block(&mut self, block: &Block, miner: AddressId, before: ChainTotals) {
         self.rows.blocks.push(BlockCopy { block: block.clone(), miner, before });
     }
 

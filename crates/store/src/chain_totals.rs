@@ -1,0 +1,59 @@
+//! Running totals of the chain, from which figures of days follow.
+
+use domain::{DayFigures, U256};
+
+/// Cumulative counts along the chain, at a position between two blocks. They are also the next ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ChainTotals {
+    pub transactions: u64,
+    pub addresses: u64,
+    pub transfers: u64,
+    pub trades: u64,
+    pub logs: u64,
+    /// Distinct topics of logs.
+    pub log_topics: u64,
+    /// Emitters with a first topic.
+    pub log_sources: u64,
+    pub tokens: u64,
+    pub nfts: u64,
+    pub approvals: u64,
+    /// Blocks with transactions.
+    pub filled_blocks: u64,
+    /// Blocks whose inner creations are unknown.
+    pub untraced_blocks: u64,
+    /// Sum of the gas prices of all transactions.
+    pub gas_prices: U256,
+    /// Gas used by all blocks.
+    pub gas_used: u64,
+    pub fees: U256,
+    pub burnt_fees: U256,
+    /// Creations of contracts that are known.
+    pub contracts: u64,
+    /// For each day, the addresses that were active on it.
+    pub active_addresses: u64,
+}
+
+impl ChainTotals {
+    /// The figures of the day that begins at `start` and ends here, given its blocks and the totals at its start.
+    #[must_use]
+    pub fn figures_of_day(&self, start: u64, blocks: u64, before: &Self) -> DayFigures {
+        let transactions = self.transactions - before.transactions;
+        DayFigures {
+            start,
+            blocks,
+            transactions,
+            transfers: self.transfers - before.transfers,
+            trades: self.trades - before.trades,
+            logs: self.logs - before.logs,
+            active_addresses: self.active_addresses - before.active_addresses,
+            new_addresses: self.addresses - before.addresses,
+            new_tokens: self.tokens - before.tokens,
+            new_contracts: self.contracts - before.contracts,
+            untraced_blocks: self.untraced_blocks - before.untraced_blocks,
+            gas_used: self.gas_used - before.gas_used,
+            fees: self.fees - before.fees,
+            burnt_fees: self.burnt_fees - before.burnt_fees,
+            mean_gas_price: (self.gas_prices - before.gas_prices).checked_div(U256::from(transactions)),
+        }
+    }
+}
