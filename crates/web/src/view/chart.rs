@@ -7,6 +7,8 @@ use super::grouped;
 
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 120.0;
+/// Bars of few values are no wider, so that they stay bars.
+const MAX_BAR_WIDTH: f64 = 48.0;
 
 /// Bars from the oldest value to the newest, each with its value for the pointer and the keyboard.
 #[derive(Debug, Clone, Template)]
@@ -53,13 +55,16 @@ impl Chart {
     pub(crate) fn new(title: &'static str, range: impl Into<String>, values: Vec<(f64, String)>) -> Self {
         let highest = values.iter().map(|(value, _)| *value).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
         let step = WIDTH / values.len().max(1) as f64;
+        let width = (step - 1.0).clamp(1.0, MAX_BAR_WIDTH);
+        // In the middle of its step where it is narrower, with the gap of one pixel after it.
+        let margin = ((step - 1.0 - width) / 2.0).max(0.0);
         let bars = values.into_iter().enumerate().map(|(index, (value, tooltip))| {
             // At least one pixel, so that the tooltip of a zero is reachable.
             let height = (value / highest * HEIGHT).max(1.0);
             Bar {
-                x: format!("{:.1}", index as f64 * step),
+                x: format!("{:.1}", index as f64 * step + margin),
                 y: format!("{:.1}", HEIGHT - height),
-                width: format!("{:.1}", (step - 1.0).max(1.0)),
+                width: format!("{width:.1}"),
                 height: format!("{height:.1}"),
                 tooltip,
             }
@@ -70,7 +75,9 @@ impl Chart {
     /// With bars beside each other, as the steps of one line.
     pub(crate) fn without_gaps(mut self) -> Self {
         let step = WIDTH / self.bars.len().max(1) as f64;
-        self.bars.iter_mut().for_each(|bar| bar.width = format!("{step:.1}"));
+        for (index, bar) in self.bars.iter_mut().enumerate() {
+            (bar.x, bar.width) = (format!("{:.1}", index as f64 * step), format!("{step:.1}"));
+        }
         self
     }
 
@@ -90,6 +97,16 @@ mod tests {
             Chart::new("Transactions", "", vec![(1.0, "one".into()), (4.0, "four".into()), (0.0, "none".into())]);
         let heights: Vec<&str> = chart.bars.iter().map(|bar| bar.height.as_str()).collect();
         assert_eq!(heights, ["30.0", "120.0", "1.0"]);
+    }
+
+    #[test]
+    fn few_bars_are_narrow_and_in_the_middle_of_their_steps() {
+        let two = || Chart::new("Transactions", "", vec![(1.0, "one".into()), (4.0, "four".into())]);
+        let place = |bar: &Bar| (bar.x.clone(), bar.width.clone());
+        let text = |x: &str, width: &str| (x.to_owned(), width.to_owned());
+        assert_eq!(two().bars.iter().map(place).collect::<Vec<_>>(), [text("125.5", "48.0"), text("425.5", "48.0")]);
+        let steps = two().without_gaps();
+        assert_eq!(steps.bars.iter().map(place).collect::<Vec<_>>(), [text("0.0", "300.0"), text("300.0", "300.0")]);
     }
 
     #[test]
