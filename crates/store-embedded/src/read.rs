@@ -21,7 +21,11 @@ mod trades;
 mod transactions;
 mod transfers;
 
-use std::{cell::RefCell, collections::HashMap, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    sync::Arc,
+};
 
 use domain::{Address, BlockNumber, BlockRange, TokenMetadata};
 use store::{ChainTotals, StoreError};
@@ -31,10 +35,10 @@ pub(crate) use self::{
     days::first_since,
     long_walk::{LongWalk, ReadError},
 };
-use self::{checkpoints::CheckpointCache, select::Condition};
+use self::{checkpoints::CheckpointCache, select::Condition, transactions::TransactionPosition};
 use crate::{
     engine::{Engine, Epoch, View},
-    keys::{AddressId, Key, Table, number_in_key},
+    keys::{AddressId, Key, PartyId, Table, TxId, number_in_key},
     meta::{self, Tip},
     rows::{AddressRow, BlockRow},
     undo,
@@ -49,6 +53,10 @@ pub(crate) struct ReadSnapshot {
     caches: Arc<ReadCaches>,
     /// Tokens read so far, since a page repeats them. Not shared, since token metadata may change with any block.
     token_metadata: RefCell<HashMap<AddressId, TokenMetadata>>,
+    /// Parties of internal transactions read so far.
+    parties: RefCell<HashMap<PartyId, Address>>,
+    /// The last transaction of an event: neighbours in a list are often of the same one.
+    event_transaction: Cell<Option<(TxId, TransactionPosition)>>,
     /// No block below this one can be reverted.
     settled_floor: BlockNumber,
 }
@@ -59,7 +67,16 @@ impl ReadSnapshot {
         let settled_floor = caches.checkpoints.settled_floor();
         let (view, epoch) = engine.view_of_epoch();
         let tip = meta::find_tip(&view)?;
-        Ok(Self { view, tip, epoch, caches, token_metadata: RefCell::default(), settled_floor })
+        Ok(Self {
+            view,
+            tip,
+            epoch,
+            caches,
+            token_metadata: RefCell::default(),
+            parties: RefCell::default(),
+            event_transaction: Cell::default(),
+            settled_floor,
+        })
     }
 
     pub(crate) fn view(&self) -> &View {

@@ -159,9 +159,14 @@ impl ReadSnapshot {
     }
 
     fn party(&self, id: PartyId) -> Result<Address, StoreError> {
+        if let Some(party) = self.parties.borrow().get(&id) {
+            return Ok(*party);
+        }
         let row = self.view.get(Table::InternalParty, &Key::id(id))?;
         let row = row.ok_or(StoreError::Corrupt("a party of an internal transaction is missing"))?;
-        Address::try_from(&*row).map_err(|_| StoreError::Corrupt("an address of another length"))
+        let party = Address::try_from(&*row).map_err(|_| StoreError::Corrupt("an address of another length"))?;
+        self.parties.borrow_mut().insert(id, party);
+        Ok(party)
     }
 
     fn hydrate_internal(&self, id: InternalId) -> Result<InternalTransaction, StoreError> {

@@ -8,6 +8,7 @@ use crate::{
 };
 
 /// Where a transaction is, for the events in it.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct TransactionPosition {
     pub(super) tx_hash: B256,
     pub(super) tx_index: u32,
@@ -73,16 +74,21 @@ impl ReadSnapshot {
     }
 
     pub(super) fn transaction_position(&self, id: TxId) -> Result<TransactionPosition, StoreError> {
+        if let Some((_, position)) = self.event_transaction.get().filter(|(last, _)| *last == id) {
+            return Ok(position);
+        }
         let row = self.transaction_row(id)?;
         let block = self.block_row(row.block_number)?;
         let tx_index = id.checked_sub(block.totals.transactions).and_then(|index| u32::try_from(index).ok());
-        Ok(TransactionPosition {
+        let position = TransactionPosition {
             tx_hash: row.hash,
             tx_index: tx_index.ok_or(StoreError::Corrupt("a transaction outside its block"))?,
             from: row.from,
             block_number: row.block_number,
             timestamp: block.timestamp,
-        })
+        };
+        self.event_transaction.set(Some((id, position)));
+        Ok(position)
     }
 
     fn hydrate_transaction(&self, id: TxId, row: TransactionRow) -> Result<Transaction, StoreError> {
