@@ -20,7 +20,7 @@ use self::{
 use crate::{AccountError, AccountUnavailable};
 
 /// The newest entries of each list that are read.
-const READ_ENTRIES: u32 = 500;
+const READ_ENTRIES: u32 = 300;
 const MAX_POINTS: usize = 100;
 /// How often a history is read again after a reorg in the meantime.
 const ATTEMPTS: usize = 3;
@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn a_list_is_read_from_the_block_of_its_oldest_entry_or_from_the_beginning() {
-        assert_eq!(read_from(Some(50), 500, 501, 3), 50);
-        assert_eq!(read_from(Some(50), 500, 500, 3), 3);
+        assert_eq!(read_from(Some(50), 300, 301, 3), 50);
+        assert_eq!(read_from(Some(50), 300, 300, 3), 3);
         assert_eq!(read_from(None, 0, 0, 3), 3);
     }
 }

@@ -33,8 +33,8 @@ impl FromQuery for BalanceHistoryParams {
 
 /// The balance of an address over time
 ///
-/// Computed from the newest balance and what moved before it: at most the newest 500 transactions and 500 internal
-/// transactions of the address, or for a token the newest 500 transfers. `completeFrom` says how far back that reaches. At
+/// Computed from the newest balance and what moved before it: at most the newest 300 transactions and 300 internal
+/// transactions of the address, or for a token the newest 300 transfers. `completeFrom` says how far back that reaches. At
 /// most 100 points: the first one, each block that changed the balance, and the newest block; if these are more, the last one
 /// of each hundredth of the time.
 ///
