@@ -213,7 +213,7 @@ impl Node {
             response.push(format!(r#"{{"jsonrpc":"2.0","id":{},"result":"{version}"}}"#, call.id()).into());
             return Ok(());
         }
-        if call.is_trace() && !self.conditions.traces {
+        if !self.conditions.traces && devchain::is_trace(call.method()) {
             let error = r#"{"code":-32601,"message":"the method does not exist"}"#;
             response.push(format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, call.id()).into());
             return Ok(());

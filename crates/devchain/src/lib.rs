@@ -27,5 +27,5 @@ pub use config::{BaseFee, DevChainConfig};
 pub use ledger::StateUnavailable;
 pub use pool::SubmitError;
 pub use reorg::{ReorgError, ReorgedTransactions};
-pub use rpc::RpcServer;
+pub use rpc::{RpcServer, is_trace};
 pub use send::{Draft, SendError, TransactionForm};

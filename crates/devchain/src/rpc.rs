@@ -31,6 +31,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tower_http::cors::CorsLayer;
 
+pub use self::traces::is_trace;
 use crate::DevChain;
 
 /// A running JSON-RPC server; it stops when this is dropped.

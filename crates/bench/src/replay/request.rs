@@ -56,10 +56,6 @@ impl<'a> Call<'a> {
         &self.envelope.method
     }
 
-    pub(super) fn is_trace(&self) -> bool {
-        self.method().starts_with("debug_trace") || self.method().starts_with("trace_")
-    }
-
     pub(super) fn id(&self) -> &'a str {
         self.envelope.id.get()
     }

@@ -23,7 +23,9 @@ pub(super) fn register(methods: &mut Methods) {
     methods.insert("trace_block", typed(trace_block));
 }
 
-pub(super) fn is_trace(method: &str) -> bool {
+/// Whether a method needs a node that traces.
+#[must_use]
+pub fn is_trace(method: &str) -> bool {
     method.starts_with("debug_trace") || method.starts_with("trace_")
 }
 
