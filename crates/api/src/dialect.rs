@@ -12,6 +12,7 @@ use clients::Client;
 use contracts::{KnownContracts, VerificationJobs, VerifyClient, calls::ContractCalls};
 use domain::Address;
 use enrichment::Accounts;
+use futures::future::BoxFuture;
 use node::NodeClient;
 use store::{ChainReader, VerifiedContracts};
 
@@ -117,15 +118,17 @@ impl Gate {
     }
 
     /// Counts a request of a caller with this key, and admits or rejects it.
-    pub async fn admit(&self, client: Client, key: Option<&str>) -> Entry {
-        let identity = self.admission.identify(key.map(str::as_bytes)).await;
-        let (caller, limits) = self.admission.decide(client, identity).await;
-        Entry { owner: caller.map(|caller| caller.owner()).map_err(|error| error.problem()), limits }
+    pub fn admit<'a>(&'a self, client: Client, key: Option<&'a str>) -> BoxFuture<'a, Entry> {
+        Box::pin(async move {
+            let identity = self.admission.identify(key.map(str::as_bytes)).await;
+            let (caller, limits) = self.admission.decide(client, identity).await;
+            Entry { owner: caller.map(|caller| caller.owner()).map_err(|error| error.problem()), limits }
+        })
     }
 
     /// Admits a request that is not counted.
-    pub async fn admit_unlimited(&self, client: Client) -> Entry {
-        Entry { owner: Ok(None), limits: self.admission.limits.peek(client).await }
+    pub fn admit_unlimited(&self, client: Client) -> BoxFuture<'_, Entry> {
+        Box::pin(async move { Entry { owner: Ok(None), limits: self.admission.limits.peek(client).await } })
     }
 
     /// A slot for reading a long body, so that clients cannot fill the memory with bodies before they are admitted.
@@ -140,11 +143,18 @@ pub struct BodySlot(Slot<Client>);
 
 impl BodySlot {
     /// Reads a complete body, unless it is too long or too slow, or another client needs the slot.
-    pub async fn read_body(&self, headers: &HeaderMap, body: Body, max: usize) -> Result<Bytes, Problem> {
-        tokio::select! {
-            body = read_body(headers, body, max) => body,
-            () = self.0.evicted() => Err(ApiError::BodyTooSlow.problem()),
-        }
+    pub fn read_body<'a>(
+        &'a self,
+        headers: &'a HeaderMap,
+        body: Body,
+        max: usize,
+    ) -> BoxFuture<'a, Result<Bytes, Problem>> {
+        Box::pin(async move {
+            tokio::select! {
+                body = read_body(headers, body, max) => body,
+                () = self.0.evicted() => Err(ApiError::BodyTooSlow.problem()),
+            }
+        })
     }
 }
 
@@ -155,8 +165,8 @@ impl std::fmt::Debug for BodySlot {
 }
 
 /// Reads a complete body, unless it is too long or too slow.
-pub async fn read_body(headers: &HeaderMap, body: Body, max: usize) -> Result<Bytes, Problem> {
-    params::read_body(headers, body, max).await.map_err(|error| error.problem())
+pub fn read_body(headers: &HeaderMap, body: Body, max: usize) -> BoxFuture<'_, Result<Bytes, Problem>> {
+    Box::pin(async move { params::read_body(headers, body, max).await.map_err(|error| error.problem()) })
 }
 
 /// The client of a verification, for fair scheduling.

@@ -14,6 +14,7 @@ use axum::{
 pub use connections::ConnectionLimits;
 use connections::{ConnectionSlot, Connections};
 use drain_body::DrainedBody;
+use futures::future::BoxFuture;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
@@ -39,40 +40,42 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 ///
 /// Handlers get the peer's address as [`ConnectInfo`]. Connections of slow clients are closed, and so are those above the
 /// limits.
-pub async fn serve(
+pub fn serve(
     listener: TcpListener,
     router: Router,
     limits: ConnectionLimits,
     cancel: CancellationToken,
-) -> io::Result<()> {
-    let tasks = TaskTracker::new();
-    let connections = Connections::new(limits);
-    let mut number = 0;
-    while let Some(accepted) = cancel.run_until_cancelled(listener.accept()).await {
-        match accepted {
-            Ok((stream, peer)) => {
-                number += 1;
-                match connections.admit(peer.ip(), number) {
-                    Ok(slot) => {
-                        tasks.spawn(serve_connection(stream, peer, slot, router.clone(), cancel.clone()));
-                    }
-                    Err(reason) => {
-                        tracing::debug!(%peer, ?reason, "connection rejected: too many are open");
-                        connections::reject(&stream, reason);
+) -> BoxFuture<'static, io::Result<()>> {
+    Box::pin(async move {
+        let tasks = TaskTracker::new();
+        let connections = Connections::new(limits);
+        let mut number = 0;
+        while let Some(accepted) = cancel.run_until_cancelled(listener.accept()).await {
+            match accepted {
+                Ok((stream, peer)) => {
+                    number += 1;
+                    match connections.admit(peer.ip(), number) {
+                        Ok(slot) => {
+                            tasks.spawn(serve_connection(stream, peer, slot, router.clone(), cancel.clone()));
+                        }
+                        Err(reason) => {
+                            tracing::debug!(%peer, ?reason, "connection rejected: too many are open");
+                            connections::reject(&stream, reason);
+                        }
                     }
                 }
-            }
-            Err(error) if is_connection_error(&error) => {}
-            Err(error) => {
-                tracing::warn!(%error, "cannot accept connections, retrying");
-                cancel.run_until_cancelled(sleep(ACCEPT_RETRY_DELAY)).await;
+                Err(error) if is_connection_error(&error) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept connections, retrying");
+                    cancel.run_until_cancelled(sleep(ACCEPT_RETRY_DELAY)).await;
+                }
             }
         }
-    }
-    drop(listener);
-    tasks.close();
-    tasks.wait().await;
-    Ok(())
+        drop(listener);
+        tasks.close();
+        tasks.wait().await;
+        Ok(())
+    })
 }
 
 async fn serve_connection(

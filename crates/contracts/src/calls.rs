@@ -17,6 +17,7 @@ use alloy_dyn_abi::JsonAbiExt;
 use alloy_primitives::{Address, Bytes, keccak256};
 pub use diamond::{Diamond, Facet, VerifiedFacet};
 pub use error::CallError;
+use futures::future::BoxFuture;
 use node::{CallBlock, CallRequest, NodeClient, ViewOutcome};
 pub use proxy::{Proxy, ProxyKind, can_route};
 use serde_json::value::RawValue;
@@ -87,30 +88,34 @@ impl ContractCalls {
     }
 
     /// Calls a view function and returns its output as JSON.
-    pub async fn call(&self, call: &FunctionCall<'_>) -> Result<AbiJson, CallError> {
-        let interfaces = self.interfaces(call).await?;
-        let function = function::resolve(&interfaces, call.function, call.arguments.len())?;
-        let values = argument::read_all(&function.inputs, &call.arguments)?;
-        let data = function.abi_encode_input(&values).map_err(|error| CallError::Interface(error.to_string()))?;
-        let request =
-            CallRequest { from: call.from, to: Some(call.address), data: data.into(), gas: GAS, timeout: TIMEOUT };
-        match self.node.view(&request, call.at).await? {
-            ViewOutcome::Returned(output) => decode(function, &output),
-            ViewOutcome::Reverted { data, message } => {
-                let decoders: Vec<Decoder> = interfaces.iter().cloned().map(Decoder::new).collect();
-                Err(CallError::Reverted(revert_reason(data.as_ref().map(AsRef::as_ref), &message, &decoders)))
+    pub fn call<'a>(&'a self, call: &'a FunctionCall<'a>) -> BoxFuture<'a, Result<AbiJson, CallError>> {
+        Box::pin(async move {
+            let interfaces = self.interfaces(call).await?;
+            let function = function::resolve(&interfaces, call.function, call.arguments.len())?;
+            let values = argument::read_all(&function.inputs, &call.arguments)?;
+            let data = function.abi_encode_input(&values).map_err(|error| CallError::Interface(error.to_string()))?;
+            let request =
+                CallRequest { from: call.from, to: Some(call.address), data: data.into(), gas: GAS, timeout: TIMEOUT };
+            match self.node.view(&request, call.at).await? {
+                ViewOutcome::Returned(output) => decode(function, &output),
+                ViewOutcome::Reverted { data, message } => {
+                    let decoders: Vec<Decoder> = interfaces.iter().cloned().map(Decoder::new).collect();
+                    Err(CallError::Reverted(revert_reason(data.as_ref().map(AsRef::as_ref), &message, &decoders)))
+                }
+                ViewOutcome::StateGone => Err(CallError::StateGone),
             }
-            ViewOutcome::StateGone => Err(CallError::StateGone),
-        }
+        })
     }
 
     /// The input of a transaction that calls any function, for a wallet to sign.
-    pub async fn encode(&self, call: &FunctionCall<'_>) -> Result<Bytes, CallError> {
-        let interfaces = self.interfaces(call).await?;
-        let function = function::resolve_any(&interfaces, call.function, call.arguments.len())?;
-        let values = argument::read_all(&function.inputs, &call.arguments)?;
-        let data = function.abi_encode_input(&values).map_err(|error| CallError::Interface(error.to_string()))?;
-        Ok(data.into())
+    pub fn encode<'a>(&'a self, call: &'a FunctionCall<'a>) -> BoxFuture<'a, Result<Bytes, CallError>> {
+        Box::pin(async move {
+            let interfaces = self.interfaces(call).await?;
+            let function = function::resolve_any(&interfaces, call.function, call.arguments.len())?;
+            let values = argument::read_all(&function.inputs, &call.arguments)?;
+            let data = function.abi_encode_input(&values).map_err(|error| CallError::Interface(error.to_string()))?;
+            Ok(data.into())
+        })
     }
 
     /// The interfaces of an address: first those of the contracts it delegates to, then its own.
@@ -135,14 +140,16 @@ impl ContractCalls {
 
     /// The interfaces to decode errors of a contract with: those of its implementations, then its own. Empty if none is
     /// verified.
-    pub async fn find_decoders(&self, address: Address) -> Result<Vec<Decoder>, CallError> {
-        let chain = self.proxy_chain(address, CallBlock::Latest).await?;
-        let mut decoders = Vec::new();
-        let own = (address, chain.code);
-        for (address, code) in chain.implementations.iter().chain([&own]) {
-            decoders.extend(self.find_interface(*address, code).await?.map(Decoder::new));
-        }
-        Ok(decoders)
+    pub fn find_decoders(&self, address: Address) -> BoxFuture<'_, Result<Vec<Decoder>, CallError>> {
+        Box::pin(async move {
+            let chain = self.proxy_chain(address, CallBlock::Latest).await?;
+            let mut decoders = Vec::new();
+            let own = (address, chain.code);
+            for (address, code) in chain.implementations.iter().chain([&own]) {
+                decoders.extend(self.find_interface(*address, code).await?.map(Decoder::new));
+            }
+            Ok(decoders)
+        })
     }
 
     /// Follows proxies starting at an address.
@@ -163,13 +170,15 @@ impl ContractCalls {
     }
 
     /// The contracts that an address delegates calls to at the latest block.
-    pub async fn find_delegation(&self, address: Address) -> Result<Delegation, CallError> {
-        let chain = self.proxy_chain(address, CallBlock::Latest).await?;
-        let diamond = match chain.can_route() {
-            true => Box::pin(self.find_diamond(address, CallBlock::Latest)).await?,
-            false => None,
-        };
-        Ok(Delegation { proxy: chain.proxy, diamond })
+    pub fn find_delegation(&self, address: Address) -> BoxFuture<'_, Result<Delegation, CallError>> {
+        Box::pin(async move {
+            let chain = self.proxy_chain(address, CallBlock::Latest).await?;
+            let diamond = match chain.can_route() {
+                true => self.find_diamond(address, CallBlock::Latest).await?,
+                false => None,
+            };
+            Ok(Delegation { proxy: chain.proxy, diamond })
+        })
     }
 
     /// The verified interface of the code at an address.
@@ -179,8 +188,12 @@ impl ContractCalls {
     }
 
     /// Whether the contract at an address is a proxy. The node is queried only if the code can delegate.
-    pub async fn find_proxy(&self, address: Address, code: &[u8]) -> Result<Option<Proxy>, CallError> {
-        Ok(proxy::find(&self.node, address, code, CallBlock::Latest).await?)
+    pub fn find_proxy<'a>(
+        &'a self,
+        address: Address,
+        code: &'a [u8],
+    ) -> BoxFuture<'a, Result<Option<Proxy>, CallError>> {
+        Box::pin(async move { Ok(proxy::find(&self.node, address, code, CallBlock::Latest).await?) })
     }
 }
 

@@ -33,6 +33,7 @@ use std::{
 pub(crate) use budget::CpuBudget;
 pub use error::{CompileError, CompilersError};
 use folder::CompilerFile;
+use futures::future::BoxFuture;
 pub use idle::IdleLimits;
 use obtain::Known;
 pub(crate) use session::Session;
@@ -150,30 +151,32 @@ impl Compilers {
     }
 
     /// Every compiler that is on disk or can be downloaded, newest first.
-    pub async fn available(&self) -> Result<Vec<AvailableCompiler>, CompilersError> {
-        let local = self.shared.local().await?;
-        let mut all: Vec<AvailableCompiler> =
-            local.into_iter().map(|(version, _)| AvailableCompiler { version, fetched: true }).collect();
-        match self.shared.source.all().await {
-            Ok(builds) => {
-                // A file name without a commit means the build of the release.
-                for one in &mut all {
-                    if let Some(build) = builds.iter().find(|build| build.is(&one.version)) {
-                        one.version = build.clone();
+    pub fn available(&self) -> BoxFuture<'_, Result<Vec<AvailableCompiler>, CompilersError>> {
+        Box::pin(async move {
+            let local = self.shared.local().await?;
+            let mut all: Vec<AvailableCompiler> =
+                local.into_iter().map(|(version, _)| AvailableCompiler { version, fetched: true }).collect();
+            match self.shared.source.all().await {
+                Ok(builds) => {
+                    // A file name without a commit means the build of the release.
+                    for one in &mut all {
+                        if let Some(build) = builds.iter().find(|build| build.is(&one.version)) {
+                            one.version = build.clone();
+                        }
                     }
+                    all.extend(builds.into_iter().map(|version| AvailableCompiler { version, fetched: false }));
                 }
-                all.extend(builds.into_iter().map(|version| AvailableCompiler { version, fetched: false }));
+                Err(error) if all.is_empty() => return Err(error),
+                Err(error) => tracing::warn!(%error, "cannot list the compilers of the source"),
             }
-            Err(error) if all.is_empty() => return Err(error),
-            Err(error) => tracing::warn!(%error, "cannot list the compilers of the source"),
-        }
-        all.sort_by(|one, other| (&other.version, other.fetched).cmp(&(&one.version, one.fetched)));
-        all.dedup_by(|next, kept| next.version == kept.version);
-        Ok(all)
+            all.sort_by(|one, other| (&other.version, other.fetched).cmp(&(&one.version, one.fetched)));
+            all.dedup_by(|next, kept| next.version == kept.version);
+            Ok(all)
+        })
     }
 
     /// Downloads a compiler if necessary, and returns the version that it reports.
-    pub async fn check(&self, wanted: &CompilerVersion) -> Result<CompilerVersion, CompilersError> {
-        Ok(self.get(wanted).await?.version.clone())
+    pub fn check<'a>(&'a self, wanted: &'a CompilerVersion) -> BoxFuture<'a, Result<CompilerVersion, CompilersError>> {
+        Box::pin(async move { Ok(self.get(wanted).await?.version.clone()) })
     }
 }

@@ -13,6 +13,7 @@ use alloy_primitives::Address;
 use domain::{
     CreationCheck, JobFailure, JobId, JobRefusal, JobResult, JobVerdict, UnixMillis, VerificationJob, VerifiedContract,
 };
+use futures::future::BoxFuture;
 use store::{SharedJobs, StoreError, VerifiedContracts};
 use tokio::{sync::watch, time::timeout};
 
@@ -97,8 +98,8 @@ impl JobHandle {
     }
 
     /// Waits until the job ends. It goes on if this is dropped.
-    pub async fn wait(&self) -> Arc<JobEnd> {
-        self.wait_for(|progress| progress.end.clone()).await
+    pub fn wait(&self) -> BoxFuture<'_, Arc<JobEnd>> {
+        Box::pin(async move { self.wait_for(|progress| progress.end.clone()).await })
     }
 
     /// The job as it is now.
@@ -165,17 +166,23 @@ impl VerificationJobs {
     }
 
     /// Starts a verification, or joins one of an equal request. Returns when the job is stored.
-    pub async fn submit(&self, client: VerifyClient, request: VerifyRequest) -> Result<JobHandle, VerifyError> {
-        let request = Arc::new(request);
-        let handle = match self.join_or_start(client, &request)? {
-            Submitted::Joined(job) => JobHandle(job),
-            Submitted::Started(job, admitted) => {
-                tokio::spawn(Arc::clone(&self.shared).run(Arc::clone(&job), admitted, request));
-                JobHandle(job)
-            }
-        };
-        handle.wait_for(|progress| (progress.stored || progress.end.is_some()).then_some(())).await;
-        Ok(handle)
+    pub fn submit(
+        &self,
+        client: VerifyClient,
+        request: VerifyRequest,
+    ) -> BoxFuture<'_, Result<JobHandle, VerifyError>> {
+        Box::pin(async move {
+            let request = Arc::new(request);
+            let handle = match self.join_or_start(client, &request)? {
+                Submitted::Joined(job) => JobHandle(job),
+                Submitted::Started(job, admitted) => {
+                    tokio::spawn(Arc::clone(&self.shared).run(Arc::clone(&job), admitted, request));
+                    JobHandle(job)
+                }
+            };
+            handle.wait_for(|progress| (progress.stored || progress.end.is_some()).then_some(())).await;
+            Ok(handle)
+        })
     }
 
     fn join_or_start(&self, client: VerifyClient, request: &Arc<VerifyRequest>) -> Result<Submitted, VerifyError> {
@@ -197,11 +204,13 @@ impl VerificationJobs {
     }
 
     /// A job of the last week; waits for its end, but not longer than `max_wait`.
-    pub async fn find(&self, id: JobId, max_wait: Duration) -> Result<Option<JobStatus>, StoreError> {
-        let active = self.shared.active().by_id.get(&id).map(Arc::clone);
-        let Some(job) = active.map(JobHandle) else { return self.shared.find_stored(id, max_wait).await };
-        let _ = timeout(max_wait, job.wait()).await;
-        Ok(Some(job.status()))
+    pub fn find(&self, id: JobId, max_wait: Duration) -> BoxFuture<'_, Result<Option<JobStatus>, StoreError>> {
+        Box::pin(async move {
+            let active = self.shared.active().by_id.get(&id).map(Arc::clone);
+            let Some(job) = active.map(JobHandle) else { return self.shared.find_stored(id, max_wait).await };
+            let _ = timeout(max_wait, job.wait()).await;
+            Ok(Some(job.status()))
+        })
     }
 }
 

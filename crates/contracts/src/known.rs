@@ -7,6 +7,7 @@ use std::{
 
 use alloy_primitives::{Address, B256, Bytes};
 use domain::{CreationId, VerifiedContract};
+use futures::future::BoxFuture;
 use node::NodeClient;
 use quick_cache::{Weighter, sync::Cache};
 use store::{ChainReader, StoreError, VerifiedContracts};
@@ -64,19 +65,25 @@ impl KnownContracts {
 
     /// The sources of the code at an address, with the proof of its deployment. The proof is computed at the first lookup after
     /// a deployment or a reorg.
-    pub async fn find(&self, address: Address, code_hash: B256) -> Result<Option<VerifiedContract>, StoreError> {
-        let Some(mut contract) = self.records.find_verified(address, code_hash).await? else { return Ok(None) };
-        if contract.deployment.is_none()
-            && let Some(creation) = self.find_creation(address).await?
-        {
-            let deployment = prove_deployment(&contract.code, &creation);
-            // Stored for the lists. Contracts with the same code are not listed, and there may be very many.
-            if contract.twin_of.is_none() {
-                self.records.save_deployment(address, code_hash, deployment.clone()).await?;
+    pub fn find(
+        &self,
+        address: Address,
+        code_hash: B256,
+    ) -> BoxFuture<'_, Result<Option<VerifiedContract>, StoreError>> {
+        Box::pin(async move {
+            let Some(mut contract) = self.records.find_verified(address, code_hash).await? else { return Ok(None) };
+            if contract.deployment.is_none()
+                && let Some(creation) = self.find_creation(address).await?
+            {
+                let deployment = prove_deployment(&contract.code, &creation);
+                // Stored for the lists. Contracts with the same code are not listed, and there may be very many.
+                if contract.twin_of.is_none() {
+                    self.records.save_deployment(address, code_hash, deployment.clone()).await?;
+                }
+                contract.deployment = Some(deployment);
             }
-            contract.deployment = Some(deployment);
-        }
-        Ok(Some(contract))
+            Ok(Some(contract))
+        })
     }
 
     /// The creation in the index, with its code from the node; None if the node has none.

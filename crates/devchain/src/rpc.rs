@@ -27,6 +27,7 @@ use axum::{
     routing::post,
     serve::ListenerExt,
 };
+use futures::future::BoxFuture;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tower_http::cors::CorsLayer;
@@ -58,13 +59,15 @@ impl RpcServer {
     }
 
     /// Stops listening and waits for requests in flight.
-    pub async fn shutdown(mut self) {
-        self.stop.cancel();
-        if let Some(task) = self.task.take()
-            && let Err(error) = task.await
-        {
-            tracing::warn!(%error, "JSON-RPC server did not shut down cleanly");
-        }
+    pub fn shutdown(mut self) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            self.stop.cancel();
+            if let Some(task) = self.task.take()
+                && let Err(error) = task.await
+            {
+                tracing::warn!(%error, "JSON-RPC server did not shut down cleanly");
+            }
+        })
     }
 }
 
@@ -87,24 +90,26 @@ impl DevChain {
     }
 
     /// Serves JSON-RPC; with port 0 the system chooses a free port.
-    pub async fn serve(&self, listen: SocketAddr) -> io::Result<RpcServer> {
-        let listener = TcpListener::bind(listen).await?;
-        let address = listener.local_addr()?;
-        let stop = CancellationToken::new();
-        let node = Node { chain: self.clone(), stop: stop.clone() };
-        let router = Router::new()
-            .route("/", post(handle_http).get(subscriptions::open_socket))
-            // Browser wallets send requests from any origin.
-            .layer(CorsLayer::permissive())
-            .with_state(node);
-        // Responses are single small writes, which Nagle's algorithm would only delay.
-        let listener = listener.tap_io(|stream| {
-            if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "cannot set TCP_NODELAY");
-            }
-        });
-        let server = axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
-        Ok(RpcServer { address, stop, task: Some(tokio::spawn(server.into_future())) })
+    pub fn serve(&self, listen: SocketAddr) -> BoxFuture<'_, io::Result<RpcServer>> {
+        Box::pin(async move {
+            let listener = TcpListener::bind(listen).await?;
+            let address = listener.local_addr()?;
+            let stop = CancellationToken::new();
+            let node = Node { chain: self.clone(), stop: stop.clone() };
+            let router = Router::new()
+                .route("/", post(handle_http).get(subscriptions::open_socket))
+                // Browser wallets send requests from any origin.
+                .layer(CorsLayer::permissive())
+                .with_state(node);
+            // Responses are single small writes, which Nagle's algorithm would only delay.
+            let listener = listener.tap_io(|stream| {
+                if let Err(error) = stream.set_nodelay(true) {
+                    tracing::debug!(%error, "cannot set TCP_NODELAY");
+                }
+            });
+            let server = axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
+            Ok(RpcServer { address, stop, task: Some(tokio::spawn(server.into_future())) })
+        })
     }
 }
 

@@ -1,3 +1,4 @@
+use futures::future::BoxFuture;
 use http_body_util::{BodyExt, Full};
 use hyper::{
     HeaderMap, Method, Request, Response,
@@ -64,18 +65,20 @@ impl Connection {
     ///
     /// # Errors
     /// If the connection breaks.
-    pub async fn post(
+    pub fn post<'a>(
         mut self,
-        target: &Target,
-        headers: &HeaderMap,
+        target: &'a Target,
+        headers: &'a HeaderMap,
         body: Bytes,
-    ) -> Result<(ReceiverResponse, Option<Self>), ConnectionFault> {
-        self.sender.ready().await.map_err(ConnectionFault::Http)?;
-        let request = request(Method::POST, target, headers, body);
-        let response = self.sender.send_request(request).await.map_err(ConnectionFault::Http)?;
-        let (response, complete) = read(response).await?;
-        self.last_used = Instant::now();
-        Ok((response, complete.then_some(self)))
+    ) -> BoxFuture<'a, Result<(ReceiverResponse, Option<Self>), ConnectionFault>> {
+        Box::pin(async move {
+            self.sender.ready().await.map_err(ConnectionFault::Http)?;
+            let request = request(Method::POST, target, headers, body);
+            let response = self.sender.send_request(request).await.map_err(ConnectionFault::Http)?;
+            let (response, complete) = read(response).await?;
+            self.last_used = Instant::now();
+            Ok((response, complete.then_some(self)))
+        })
     }
 
     /// Requests a resource. The body is not read yet; it ends when the connection is dropped.

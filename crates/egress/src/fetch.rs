@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use http_body_util::BodyExt;
 use hyper::{
     HeaderMap, Response,
@@ -46,9 +47,11 @@ impl Egress {
     ///
     /// # Errors
     /// If a URL is not allowed, a host cannot be reached, the response is not a success, or a limit is exceeded.
-    pub async fn fetch(&self, url: &str, limits: FetchLimits) -> Result<Bytes, FetchFault> {
-        let fetched = timeout(limits.timeout, self.follow(url, limits)).await;
-        fetched.unwrap_or(Err(FetchFault::Timeout(limits.timeout)))
+    pub fn fetch<'a>(&'a self, url: &'a str, limits: FetchLimits) -> BoxFuture<'a, Result<Bytes, FetchFault>> {
+        Box::pin(async move {
+            let fetched = timeout(limits.timeout, self.follow(url, limits)).await;
+            fetched.unwrap_or(Err(FetchFault::Timeout(limits.timeout)))
+        })
     }
 
     async fn follow(&self, url: &str, limits: FetchLimits) -> Result<Bytes, FetchFault> {

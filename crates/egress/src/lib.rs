@@ -23,6 +23,7 @@ use std::{
 use address::ForbiddenAddress;
 pub use connection::{Connection, ReceiverResponse};
 pub use fetch::{FetchFault, FetchLimits};
+use futures::future::BoxFuture;
 use hickory_resolver::{
     TokioResolver,
     config::{ConnectionConfig, NameServerConfig, ResolverConfig},
@@ -130,12 +131,14 @@ impl Egress {
     /// # Errors
     /// If it is not an https URL, or has a port that is not allowed, or a host that does not resolve or has a non-public
     /// address. The last two share one error, so that clients cannot probe internal names.
-    pub async fn check(&self, url: &str) -> Result<(), UrlFault> {
-        let target = self.target(url)?;
-        let TargetHost::Name(name) = &target.host else { return Ok(()) };
-        let addresses = timeout(REGISTRATION_TIMEOUT, self.resolve(name)).await;
-        let addresses = addresses.map_err(|_| UrlFault::Host)?.map_err(|_| UrlFault::Host)?;
-        self.check_all(&addresses).map_err(|forbidden| refuse(name, forbidden))
+    pub fn check<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), UrlFault>> {
+        Box::pin(async move {
+            let target = self.target(url)?;
+            let TargetHost::Name(name) = &target.host else { return Ok(()) };
+            let addresses = timeout(REGISTRATION_TIMEOUT, self.resolve(name)).await;
+            let addresses = addresses.map_err(|_| UrlFault::Host)?.map_err(|_| UrlFault::Host)?;
+            self.check_all(&addresses).map_err(|forbidden| refuse(name, forbidden))
+        })
     }
 
     /// Parses a URL and checks its port, and its address if the host is one.
@@ -157,26 +160,28 @@ impl Egress {
     ///
     /// # Errors
     /// If the host does not resolve, has an address that is not public, or cannot be reached in time.
-    pub async fn connect(&self, target: &Target) -> Result<Connection, ConnectionFault> {
-        let addresses = match &target.host {
-            TargetHost::Address(address) => vec![*address],
-            TargetHost::Name(name) => {
-                timeout(DNS_TIMEOUT, self.resolve(name)).await.map_err(|_| ConnectionFault::Host)??
+    pub fn connect<'a>(&'a self, target: &'a Target) -> BoxFuture<'a, Result<Connection, ConnectionFault>> {
+        Box::pin(async move {
+            let addresses = match &target.host {
+                TargetHost::Address(address) => vec![*address],
+                TargetHost::Name(name) => {
+                    timeout(DNS_TIMEOUT, self.resolve(name)).await.map_err(|_| ConnectionFault::Host)??
+                }
+            };
+            self.check_all(&addresses).map_err(|forbidden| {
+                refuse(&target.authority, forbidden);
+                ConnectionFault::Host
+            })?;
+            let mut fault = ConnectionFault::Host;
+            for address in addresses.into_iter().take(ADDRESSES_TRIED) {
+                match timeout(CONNECT_TIMEOUT, self.network.connect((address, target.port).into())).await {
+                    Ok(Ok(stream)) => return self.secure(stream, target).await,
+                    Ok(Err(error)) => fault = ConnectionFault::Connect(error),
+                    Err(_) => fault = ConnectionFault::ConnectTimeout,
+                }
             }
-        };
-        self.check_all(&addresses).map_err(|forbidden| {
-            refuse(&target.authority, forbidden);
-            ConnectionFault::Host
-        })?;
-        let mut fault = ConnectionFault::Host;
-        for address in addresses.into_iter().take(ADDRESSES_TRIED) {
-            match timeout(CONNECT_TIMEOUT, self.network.connect((address, target.port).into())).await {
-                Ok(Ok(stream)) => return self.secure(stream, target).await,
-                Ok(Err(error)) => fault = ConnectionFault::Connect(error),
-                Err(_) => fault = ConnectionFault::ConnectTimeout,
-            }
-        }
-        Err(fault)
+            Err(fault)
+        })
     }
 
     async fn secure(&self, stream: Box<dyn Stream>, target: &Target) -> Result<Connection, ConnectionFault> {

@@ -1,6 +1,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{Account, Address, B256, BlockRef};
+use futures::future::BoxFuture;
 use node::{NodeClient, NodeError};
 use quick_cache::sync::Cache;
 use store::{CachedAccounts, StoreError};
@@ -56,6 +57,9 @@ enum Keep {
     UnlessEmpty,
 }
 
+/// Whether a request may call the node; asked only if an account is not cached.
+pub type MayCallNode<'a> = dyn Fn() -> bool + Send + Sync + 'a;
+
 /// Balances, nonces and code of accounts. Fetched from the node, cached until the tip changes, and stored for times when the
 /// node is unavailable.
 pub struct Accounts {
@@ -78,26 +82,26 @@ impl Accounts {
     }
 
     /// The account at the tip or, if the node is unavailable, the stored one.
-    pub async fn get(&self, tip: BlockRef, address: Address) -> Result<Account, AccountError> {
-        Ok(self.get_with_source(tip, address).await?.account)
+    pub fn get(&self, tip: BlockRef, address: Address) -> BoxFuture<'_, Result<Account, AccountError>> {
+        Box::pin(async move { Ok(self.get_with_source(tip, address).await?.account) })
     }
 
     /// Like `get`, but uses the stored account if `may_call_node` is false and the account is not cached.
-    pub async fn get_within_budget(
-        &self,
+    pub fn get_within_budget<'a>(
+        &'a self,
         tip: BlockRef,
         address: Address,
-        may_call_node: impl FnOnce() -> bool,
-    ) -> Result<Account, AccountError> {
-        Ok(self.get_with_source_within_budget(tip, address, may_call_node).await?.account)
+        may_call_node: &'a MayCallNode<'_>,
+    ) -> BoxFuture<'a, Result<Account, AccountError>> {
+        Box::pin(async move { Ok(self.get_with_source_within_budget(tip, address, may_call_node).await?.account) })
     }
 
     /// Like [`Self::get_within_budget`], and says where the account is from.
-    pub async fn get_with_source_within_budget(
+    pub(crate) async fn get_with_source_within_budget(
         &self,
         tip: BlockRef,
         address: Address,
-        may_call_node: impl FnOnce() -> bool,
+        may_call_node: &MayCallNode<'_>,
     ) -> Result<SourcedAccount, AccountError> {
         if self.cache.get(&(address, tip.hash)).is_some() || may_call_node() {
             return self.get_with_source(tip, address).await;
@@ -107,40 +111,48 @@ impl Accounts {
         Ok(SourcedAccount { account, source: AccountSource::Store })
     }
 
-    pub async fn get_with_source(&self, tip: BlockRef, address: Address) -> Result<SourcedAccount, AccountError> {
-        match self.get_or_fetch(tip, address, Keep::Always).await {
-            Ok(account) => Ok(SourcedAccount { account, source: AccountSource::Node }),
-            Err(cause) => match self.store.find_account(address).await? {
-                Some(account) => {
-                    let error: &dyn std::error::Error = &cause;
-                    tracing::debug!(error, %address, block = account.block, "using the stored account");
-                    Ok(SourcedAccount { account, source: AccountSource::Store })
-                }
-                None => Err(AccountError::Unavailable(cause)),
-            },
-        }
+    pub fn get_with_source(
+        &self,
+        tip: BlockRef,
+        address: Address,
+    ) -> BoxFuture<'_, Result<SourcedAccount, AccountError>> {
+        Box::pin(async move {
+            match self.get_or_fetch(tip, address, Keep::Always).await {
+                Ok(account) => Ok(SourcedAccount { account, source: AccountSource::Node }),
+                Err(cause) => match self.store.find_account(address).await? {
+                    Some(account) => {
+                        let error: &dyn std::error::Error = &cause;
+                        tracing::debug!(error, %address, block = account.block, "using the stored account");
+                        Ok(SourcedAccount { account, source: AccountSource::Store })
+                    }
+                    None => Err(AccountError::Unavailable(cause)),
+                },
+            }
+        })
     }
 
     /// The account of an address that no indexed block contains; None if the chain has nothing about it. Uses the stored
     /// account if `may_call_node` is false and the account is not cached.
-    pub async fn find_unindexed(
-        &self,
+    pub fn find_unindexed<'a>(
+        &'a self,
         tip: BlockRef,
         address: Address,
-        may_call_node: impl FnOnce() -> bool,
-    ) -> Result<Option<Account>, AccountError> {
-        let found = if self.cache.get(&(address, tip.hash)).is_some() || may_call_node() {
-            self.get_or_fetch(tip, address, Keep::UnlessEmpty).await
-        } else {
-            Err(AccountUnavailable::BudgetSpent)
-        };
-        match found {
-            Ok(account) => Ok(Some(account).filter(|account| !account.is_empty())),
-            Err(cause) => match self.store.find_account(address).await? {
-                Some(account) => Ok(Some(account)),
-                None => Err(AccountError::Unavailable(cause)),
-            },
-        }
+        may_call_node: &'a MayCallNode<'_>,
+    ) -> BoxFuture<'a, Result<Option<Account>, AccountError>> {
+        Box::pin(async move {
+            let found = if self.cache.get(&(address, tip.hash)).is_some() || may_call_node() {
+                self.get_or_fetch(tip, address, Keep::UnlessEmpty).await
+            } else {
+                Err(AccountUnavailable::BudgetSpent)
+            };
+            match found {
+                Ok(account) => Ok(Some(account).filter(|account| !account.is_empty())),
+                Err(cause) => match self.store.find_account(address).await? {
+                    Some(account) => Ok(Some(account)),
+                    None => Err(AccountError::Unavailable(cause)),
+                },
+            }
+        })
     }
 
     /// Concurrent requests for the same account share one call to the node.

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use domain::{Address, Approval, ApprovalScope, BlockNumber, BlockRef, Bytes, Selector, U256};
+use futures::future::BoxFuture;
 use node::{CallBlock, CallResult, ContractCall, NodeClient, NodeError};
 use tokio::time::timeout;
 
@@ -44,20 +45,23 @@ impl Allowances {
     }
 
     /// Asks the contracts of approvals that an owner gave, at a block: one call for each.
-    pub async fn check(
-        &self,
+    pub fn check<'a>(
+        &'a self,
         owner: Address,
-        approvals: &[Approval],
+        approvals: &'a [Approval],
         at: BlockRef,
-    ) -> Result<CheckedAllowances, AllowancesUnavailable> {
-        let calls: Vec<ContractCall> = approvals.iter().map(|approval| call(owner, approval)).collect();
-        if calls.is_empty() {
-            return Ok(CheckedAllowances { block: at.number, values: Vec::new() });
-        }
-        let called = timeout(NODE_TIMEOUT, self.node.calls(calls, CallBlock::At(at))).await;
-        let called = called.map_err(|_| AllowancesUnavailable::Timeout)??;
-        let values = approvals.iter().zip(&called.results).map(|(approval, result)| value(approval, result)).collect();
-        Ok(CheckedAllowances { block: called.block.unwrap_or(at.number), values })
+    ) -> BoxFuture<'a, Result<CheckedAllowances, AllowancesUnavailable>> {
+        Box::pin(async move {
+            let calls: Vec<ContractCall> = approvals.iter().map(|approval| call(owner, approval)).collect();
+            if calls.is_empty() {
+                return Ok(CheckedAllowances { block: at.number, values: Vec::new() });
+            }
+            let called = timeout(NODE_TIMEOUT, self.node.calls(calls, CallBlock::At(at))).await;
+            let called = called.map_err(|_| AllowancesUnavailable::Timeout)??;
+            let values =
+                approvals.iter().zip(&called.results).map(|(approval, result)| value(approval, result)).collect();
+            Ok(CheckedAllowances { block: called.block.unwrap_or(at.number), values })
+        })
     }
 }
 

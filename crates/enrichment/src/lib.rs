@@ -13,7 +13,7 @@ mod operator_names;
 mod top_accounts;
 mod transaction_traces;
 
-pub use accounts::{AccountError, AccountSource, AccountUnavailable, Accounts, SourcedAccount};
+pub use accounts::{AccountError, AccountSource, AccountUnavailable, Accounts, MayCallNode, SourcedAccount};
 pub use allowances::{Allowances, AllowancesUnavailable, CheckedAllowances};
 pub use balance_history::{BalanceHistory, BalancePoint, HistoryError, Inexact, coin_history, token_history};
 pub use dexes::{DexEntry, Dexes, DexesError};

@@ -15,6 +15,7 @@ use bytes::Bytes as Content;
 use document::MAX_IMAGE_URI;
 use domain::{Address, BlockId, BlockRef, Bytes, Nft, NftDocument, NftMetadata, Selector, TokenKind, U256, UnixMillis};
 use egress::{Egress, FetchLimits};
+use futures::future::BoxFuture;
 pub use image::{Image, ImageKind};
 use in_flight::InFlight;
 use node::{CallBlock, CallRequest, NodeClient, NodeError, ViewOutcome};
@@ -129,56 +130,65 @@ impl NftMetadataFetcher {
     }
 
     /// The metadata of an NFT, fetched if it is not known.
-    pub async fn find(&self, nft: &Nft) -> Result<FoundMetadata, StoreError> {
-        match self.find_stored(nft).await? {
-            Some(known) if known.document.is_ok() || age(known.fetched_at) < RETRY_AFTER => {
-                Ok(FoundMetadata::Known(known))
+    pub fn find<'a>(&'a self, nft: &'a Nft) -> BoxFuture<'a, Result<FoundMetadata, StoreError>> {
+        Box::pin(async move {
+            match self.find_stored(nft).await? {
+                Some(known) if known.document.is_ok() || age(known.fetched_at) < RETRY_AFTER => {
+                    Ok(FoundMetadata::Known(known))
+                }
+                _ => self.fetch(nft, None).await,
             }
-            _ => self.fetch(nft, None).await,
-        }
+        })
     }
 
     /// Fetches the metadata again, unless that was just done. A document that was read before stays if it is missing now.
-    pub async fn refresh(&self, nft: &Nft) -> Result<FoundMetadata, StoreError> {
-        match self.find_stored(nft).await? {
-            Some(known) if age(known.fetched_at) < MIN_AGE => Ok(FoundMetadata::Known(known)),
-            known => {
-                self.images.remove(&(nft.token, nft.id));
-                self.fetch(nft, known.filter(|known| known.document.is_ok())).await
+    pub fn refresh<'a>(&'a self, nft: &'a Nft) -> BoxFuture<'a, Result<FoundMetadata, StoreError>> {
+        Box::pin(async move {
+            match self.find_stored(nft).await? {
+                Some(known) if age(known.fetched_at) < MIN_AGE => Ok(FoundMetadata::Known(known)),
+                known => {
+                    self.images.remove(&(nft.token, nft.id));
+                    self.fetch(nft, known.filter(|known| known.document.is_ok())).await
+                }
             }
-        }
+        })
     }
 
     /// The stored metadata, if the block at which the contract was asked is canonical.
-    pub async fn find_stored(&self, nft: &Nft) -> Result<Option<NftMetadata>, StoreError> {
-        let Some(known) = self.store.find_nft_metadata(nft.token, nft.id).await? else { return Ok(None) };
-        let block = self.chain.find_block(BlockId::Number(known.block.number)).await?;
-        Ok(block.is_some_and(|block| block.hash == known.block.hash).then_some(known))
+    pub fn find_stored<'a>(&'a self, nft: &'a Nft) -> BoxFuture<'a, Result<Option<NftMetadata>, StoreError>> {
+        Box::pin(async move {
+            let Some(known) = self.store.find_nft_metadata(nft.token, nft.id).await? else { return Ok(None) };
+            let block = self.chain.find_block(BlockId::Number(known.block.number)).await?;
+            Ok(block.is_some_and(|block| block.hash == known.block.hash).then_some(known))
+        })
     }
 
     /// The image that the metadata names.
-    pub async fn image(&self, nft: &Nft) -> Result<Image, ImageUnavailable> {
-        let document = match self.find(nft).await? {
-            FoundMetadata::Pending => return Err(ImageUnavailable::Pending),
-            FoundMetadata::Known(known) => known.document.map_err(ImageUnavailable::NoImage)?,
-        };
-        let uri = document.image.ok_or_else(|| ImageUnavailable::NoImage("the metadata names no image".to_owned()))?;
-        let key = (nft.token, nft.id);
-        let cached = self.images.get(&key).filter(|image| image.uri == uri && image.is_current());
-        let fetched = match cached {
-            Some(cached) => cached,
-            None => {
-                let (sources, images) = (Arc::clone(&self.sources), Arc::clone(&self.images));
-                let fetch = async move {
-                    let content = sources.image(&uri).await;
-                    let fetched = Arc::new(FetchedImage { uri, fetched_at: now(), content });
-                    images.insert(key, Arc::clone(&fetched));
-                    fetched
-                };
-                self.fetching_images.run(key, PATIENCE, fetch).await.ok_or(ImageUnavailable::Pending)?
-            }
-        };
-        fetched.content.clone().map_err(ImageUnavailable::NoImage)
+    pub fn image<'a>(&'a self, nft: &'a Nft) -> BoxFuture<'a, Result<Image, ImageUnavailable>> {
+        Box::pin(async move {
+            let document = match self.find(nft).await? {
+                FoundMetadata::Pending => return Err(ImageUnavailable::Pending),
+                FoundMetadata::Known(known) => known.document.map_err(ImageUnavailable::NoImage)?,
+            };
+            let uri =
+                document.image.ok_or_else(|| ImageUnavailable::NoImage("the metadata names no image".to_owned()))?;
+            let key = (nft.token, nft.id);
+            let cached = self.images.get(&key).filter(|image| image.uri == uri && image.is_current());
+            let fetched = match cached {
+                Some(cached) => cached,
+                None => {
+                    let (sources, images) = (Arc::clone(&self.sources), Arc::clone(&self.images));
+                    let fetch = async move {
+                        let content = sources.image(&uri).await;
+                        let fetched = Arc::new(FetchedImage { uri, fetched_at: now(), content });
+                        images.insert(key, Arc::clone(&fetched));
+                        fetched
+                    };
+                    self.fetching_images.run(key, PATIENCE, fetch).await.ok_or(ImageUnavailable::Pending)?
+                }
+            };
+            fetched.content.clone().map_err(ImageUnavailable::NoImage)
+        })
     }
 
     /// Whether the image is in memory, so that showing it costs no request to another host.

@@ -10,6 +10,7 @@ mod touched;
 use std::{sync::Arc, time::Duration};
 
 use domain::{Address, BlockRef, Page, PageRequest, SyncPhase, SyncStatus, U256};
+use futures::future::BoxFuture;
 use node::NodeClient;
 use store::ChainReader;
 use tokio::sync::watch;
@@ -85,31 +86,37 @@ impl TopAccounts {
 
     /// Reads balances until cancelled; run it as a background task. While the node fails, the listing stays as it is, with its
     /// block.
-    pub async fn follow_until(self: Arc<Self>, sync: watch::Receiver<SyncStatus>, cancel: CancellationToken) {
-        let follow = async {
-            let mut follower = Follower::new(self.node.clone(), Arc::clone(&self.chain));
-            loop {
-                if !may_read(&sync.borrow()) {
-                    tokio::time::sleep(POLL).await;
-                    continue;
-                }
-                let pause = match follower.step().await {
-                    Ok(step) => {
-                        if step != Step::Nothing {
-                            self.listing.send_replace(Arc::new(follower.listing()));
+    pub fn follow_until(
+        self: Arc<Self>,
+        sync: watch::Receiver<SyncStatus>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let follow = async {
+                let mut follower = Follower::new(self.node.clone(), Arc::clone(&self.chain));
+                loop {
+                    if !may_read(&sync.borrow()) {
+                        tokio::time::sleep(POLL).await;
+                        continue;
+                    }
+                    let pause = match follower.step().await {
+                        Ok(step) => {
+                            if step != Step::Nothing {
+                                self.listing.send_replace(Arc::new(follower.listing()));
+                            }
+                            if step == Step::Read { PASS_PAUSE } else { POLL }
                         }
-                        if step == Step::Read { PASS_PAUSE } else { POLL }
-                    }
-                    Err(error) => {
-                        let error: &dyn std::error::Error = &error;
-                        tracing::warn!(error, "cannot read balances; the list of top accounts stays as it is");
-                        FAILURE_PAUSE
-                    }
-                };
-                tokio::time::sleep(pause).await;
-            }
-        };
-        cancel.run_until_cancelled(follow).await;
+                        Err(error) => {
+                            let error: &dyn std::error::Error = &error;
+                            tracing::warn!(error, "cannot read balances; the list of top accounts stays as it is");
+                            FAILURE_PAUSE
+                        }
+                    };
+                    tokio::time::sleep(pause).await;
+                }
+            };
+            cancel.run_until_cancelled(follow).await;
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use domain::B256;
+use futures::future::BoxFuture;
 use node::{CallTree, NodeClient, NodeError, StateChanges};
 use tokio::{sync::Semaphore, time::timeout};
 
@@ -31,12 +32,12 @@ impl TransactionTraces {
         Self { node, permits: Semaphore::new(MAX_CONCURRENT) }
     }
 
-    pub async fn call_tree(&self, hash: B256) -> Result<CallTree, TraceUnavailable> {
-        self.trace(self.node.find_call_tree(hash)).await
+    pub fn call_tree(&self, hash: B256) -> BoxFuture<'_, Result<CallTree, TraceUnavailable>> {
+        Box::pin(async move { self.trace(self.node.find_call_tree(hash)).await })
     }
 
-    pub async fn state_changes(&self, hash: B256) -> Result<StateChanges, TraceUnavailable> {
-        self.trace(self.node.find_state_changes(hash)).await
+    pub fn state_changes(&self, hash: B256) -> BoxFuture<'_, Result<StateChanges, TraceUnavailable>> {
+        Box::pin(async move { self.trace(self.node.find_state_changes(hash)).await })
     }
 
     async fn trace<T>(

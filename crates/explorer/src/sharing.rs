@@ -245,12 +245,12 @@ pub(crate) fn share_queues(store: &Arc<SharedStore>, wake: Wake, supervisor: &Su
 /// Never returns.
 async fn take_part(sender: &Sender, wake: &Wake, queued: &mpsc::UnboundedSender<Vec<WebhookId>>) {
     loop {
-        let ended = sender.take_part(|news| match news {
+        let news = |news| match news {
             QueueNews::Queued(webhooks) => drop(queued.send(webhooks)),
             QueueNews::Reassigned => wake.reassigned(),
             QueueNews::ClockAhead(ahead) => webhooks::correct_clock(ahead),
-        });
-        if let Err(error) = ended.await {
+        };
+        if let Err(error) = sender.take_part(&news).await {
             tracing::warn!(%error, "waiting for the database to send webhooks");
         }
         tokio::time::sleep(HEARTBEAT).await;

@@ -3,6 +3,7 @@
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use domain::{BlockId, BlockNumber, BlockRef, SyncPhase, SyncStatus};
+use futures::future::BoxFuture;
 use node::{Head, Heads, NodeClient, Polling};
 use store::{ChainReader, IndexWriter, StoreError, Undo};
 use tokio::{sync::watch, time::Instant};
@@ -125,27 +126,29 @@ impl Follower {
     /// # Errors
     /// If the store is damaged, or another writer has taken over. Failures of the node and a store that is unavailable
     /// are retried.
-    pub async fn run(mut self, cancel: CancellationToken) -> Result<(), IngestError> {
-        let watchdog = watch_silence(self.node.clone(), self.status.clone());
-        let Err(failure) = tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Ok(()),
-            ended = self.follow() => ended,
-            never = watchdog => match never {},
-        };
-        let failure = IngestError::from(failure);
-        let reason = match &failure {
-            IngestError::WriterReplaced => {
-                error!("another writer has taken over the index, indexing stops here");
-                failure.to_string()
-            }
-            IngestError::Store(cause) => {
-                error!(error = %cause, "cannot write the index, indexing stops");
-                format!("cannot write the index: {cause}")
-            }
-        };
-        self.status.send_modify(|status| status.phase = SyncPhase::Halted { reason });
-        Err(failure)
+    pub fn run(mut self, cancel: CancellationToken) -> BoxFuture<'static, Result<(), IngestError>> {
+        Box::pin(async move {
+            let watchdog = watch_silence(self.node.clone(), self.status.clone());
+            let Err(failure) = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Ok(()),
+                ended = self.follow() => ended,
+                never = watchdog => match never {},
+            };
+            let failure = IngestError::from(failure);
+            let reason = match &failure {
+                IngestError::WriterReplaced => {
+                    error!("another writer has taken over the index, indexing stops here");
+                    failure.to_string()
+                }
+                IngestError::Store(cause) => {
+                    error!(error = %cause, "cannot write the index, indexing stops");
+                    format!("cannot write the index: {cause}")
+                }
+            };
+            self.status.send_modify(|status| status.phase = SyncPhase::Halted { reason });
+            Err(failure)
+        })
     }
 
     async fn follow(&mut self) -> Result<Infallible, StoreError> {

@@ -1,6 +1,7 @@
 //! Compares the largest holders of a token, and its supply, with its contract.
 
 use domain::{Address, Balance, BlockNumber, PageRequest, U256};
+use futures::future::BoxFuture;
 use node::{CallBlock, NodeClient};
 use store::ChainReader;
 
@@ -33,36 +34,38 @@ pub struct HolderDifference {
 ///
 /// # Errors
 /// If the node or the store fails, or if new blocks come faster than the comparison.
-pub async fn audit_token(
-    node: &NodeClient,
-    reader: &dyn ChainReader,
+pub fn audit_token<'a>(
+    node: &'a NodeClient,
+    reader: &'a dyn ChainReader,
     token: Address,
     holders: u32,
-) -> Result<Option<TokenAudit>, CompareError> {
-    for _ in 0..ATTEMPTS {
-        let (Some(tip), Some(found)) = (reader.find_tip().await?, reader.find_token(token).await?) else {
-            return Ok(None);
-        };
-        let Some(page) = reader.list_holders(token, PageRequest::newest(holders)).await? else { return Ok(None) };
-        let balances = page.items.iter().map(|holder| settle::balance_call(token, holder.address));
-        let calls = balances.chain([settle::supply_call(token)]).collect();
-        let called = node.calls(calls, CallBlock::At(tip)).await?;
-        let differing = page.items.iter().zip(&called.results).filter_map(|(holder, result)| {
-            let contract = settle::read_number(result)?;
-            let difference = HolderDifference { holder: holder.address, indexed: holder.balance, contract };
-            (Balance::from(contract) != holder.balance).then_some(difference)
-        });
-        let audit = TokenAudit {
-            block: tip.number,
-            compared: page.items.len(),
-            holders: page.total,
-            differing: differing.collect(),
-            supply: (found.metadata.total_supply, called.results.last().and_then(settle::read_number)),
-        };
-        // Otherwise, a part of it is that of another block.
-        if called.block == Some(tip.number) && reader.find_tip().await? == Some(tip) {
-            return Ok(Some(audit));
+) -> BoxFuture<'a, Result<Option<TokenAudit>, CompareError>> {
+    Box::pin(async move {
+        for _ in 0..ATTEMPTS {
+            let (Some(tip), Some(found)) = (reader.find_tip().await?, reader.find_token(token).await?) else {
+                return Ok(None);
+            };
+            let Some(page) = reader.list_holders(token, PageRequest::newest(holders)).await? else { return Ok(None) };
+            let balances = page.items.iter().map(|holder| settle::balance_call(token, holder.address));
+            let calls = balances.chain([settle::supply_call(token)]).collect();
+            let called = node.calls(calls, CallBlock::At(tip)).await?;
+            let differing = page.items.iter().zip(&called.results).filter_map(|(holder, result)| {
+                let contract = settle::read_number(result)?;
+                let difference = HolderDifference { holder: holder.address, indexed: holder.balance, contract };
+                (Balance::from(contract) != holder.balance).then_some(difference)
+            });
+            let audit = TokenAudit {
+                block: tip.number,
+                compared: page.items.len(),
+                holders: page.total,
+                differing: differing.collect(),
+                supply: (found.metadata.total_supply, called.results.last().and_then(settle::read_number)),
+            };
+            // Otherwise, a part of it is that of another block.
+            if called.block == Some(tip.number) && reader.find_tip().await? == Some(tip) {
+                return Ok(Some(audit));
+            }
         }
-    }
-    Err(CompareError::Moving)
+        Err(CompareError::Moving)
+    })
 }

@@ -1,6 +1,6 @@
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -10,6 +10,7 @@ use domain::{
     Account, Address, B256, BlockNumber, BlockRef, Bytes, ChainIdentity, CreationId, FetchedBlock, PendingTransaction,
     Transaction, TransactionDetail, TransactionFailure, U256,
 };
+use futures::future::BoxFuture;
 
 use crate::{
     BlockCalls, BlockChecks, CallBlock, CallOutcome, CallRequest, CallResults, CallTree, Codes, ContractCall, Endpoint,
@@ -103,19 +104,22 @@ impl NodeClient {
     }
 
     /// Which chain the node serves.
-    pub async fn identity(&self) -> Result<ChainIdentity, NodeError> {
-        let failover = &self.failover;
-        self.with_retries(
-            Operation::Identity,
-            self.retry.tries,
-            |index, _| async move { failover.identity(index).await },
-        )
-        .await
+    pub fn identity(&self) -> BoxFuture<'_, Result<ChainIdentity, NodeError>> {
+        Box::pin(async move {
+            let failover = &self.failover;
+            self.with_retries(Operation::Identity, self.retry.tries, |index, _| async move {
+                failover.identity(index).await
+            })
+            .await
+        })
     }
 
     /// The node's latest block.
-    pub async fn head(&self) -> Result<BlockRef, NodeError> {
-        self.with_retries(Operation::Head, self.retry.tries, |_, upstream| async move { upstream.head().await }).await
+    pub fn head(&self) -> BoxFuture<'_, Result<BlockRef, NodeError>> {
+        Box::pin(async move {
+            self.with_retries(Operation::Head, self.retry.tries, |_, upstream| async move { upstream.head().await })
+                .await
+        })
     }
 
     /// The node's latest block, without retries: pollers retry on their own.
@@ -129,14 +133,16 @@ impl NodeClient {
     }
 
     /// The current heads of all endpoints. Endpoints that lag behind are avoided from now on.
-    pub async fn survey_heads(&self) -> HeadSurvey {
-        self.failover.survey().await
+    pub fn survey_heads(&self) -> BoxFuture<'_, HeadSurvey> {
+        Box::pin(async move { self.failover.survey().await })
     }
 
     /// The node's `web3_clientVersion`.
-    pub async fn client_version(&self) -> Result<String, NodeError> {
-        let request = |_, upstream: Arc<Upstream>| async move { upstream.client_version().await };
-        self.with_retries(Operation::Identity, 1, request).await
+    pub fn client_version(&self) -> BoxFuture<'_, Result<String, NodeError>> {
+        Box::pin(async move {
+            let request = |_, upstream: Arc<Upstream>| async move { upstream.client_version().await };
+            self.with_retries(Operation::Identity, 1, request).await
+        })
     }
 
     /// How long requests have gone without a response from any endpoint; None if the last one was answered.
@@ -146,208 +152,279 @@ impl NodeClient {
     }
 
     /// The newest finalized block; None if the node has no notion of finality.
-    pub async fn finalized(&self) -> Result<Option<BlockNumber>, NodeError> {
-        let request = |_, upstream: Arc<Upstream>| async move {
-            match upstream.header("finalized").await {
-                Ok(block) => Ok(block.map(|block| block.number)),
-                // The tag is unknown, or nothing is finalized yet: error messages vary between nodes.
-                Err(NodeError::Rpc { code, message, data, method }) => {
-                    let error = NodeError::Rpc { method, code, message, data };
-                    if error.rpc_kind() == Some(RpcErrorKind::Transient) { Err(error) } else { Ok(None) }
+    pub fn finalized(&self) -> BoxFuture<'_, Result<Option<BlockNumber>, NodeError>> {
+        Box::pin(async move {
+            let request = |_, upstream: Arc<Upstream>| async move {
+                match upstream.header("finalized").await {
+                    Ok(block) => Ok(block.map(|block| block.number)),
+                    // The tag is unknown, or nothing is finalized yet: error messages vary between nodes.
+                    Err(NodeError::Rpc { code, message, data, method }) => {
+                        let error = NodeError::Rpc { method, code, message, data };
+                        if error.rpc_kind() == Some(RpcErrorKind::Transient) { Err(error) } else { Ok(None) }
+                    }
+                    Err(error) => Err(error),
                 }
-                Err(error) => Err(error),
-            }
-        };
-        // No retries: callers poll, and can continue without.
-        self.with_retries(Operation::Finalized, 1, request).await
+            };
+            // No retries: callers poll, and can continue without.
+            self.with_retries(Operation::Finalized, 1, request).await
+        })
     }
 
     /// A transaction's call data and logs; None if the node does not have it in a block.
-    pub async fn find_transaction(&self, hash: B256) -> Result<Option<TransactionDetail>, NodeError> {
-        let request = |_, upstream: Arc<Upstream>| async move { fetch_transaction(&upstream, hash).await };
-        self.with_retries(Operation::Transaction, self.retry.tries, request).await
+    pub fn find_transaction(&self, hash: B256) -> BoxFuture<'_, Result<Option<TransactionDetail>, NodeError>> {
+        Box::pin(async move {
+            let request = |_, upstream: Arc<Upstream>| async move { fetch_transaction(&upstream, hash).await };
+            self.with_retries(Operation::Transaction, self.retry.tries, request).await
+        })
     }
 
     /// A transaction that is not indexed; None if the node does not know it.
-    pub async fn find_pending(&self, hash: B256) -> Result<Option<PendingTransaction>, NodeError> {
-        let request = |_, upstream: Arc<Upstream>| async move { fetch_pending(&upstream, hash).await };
-        self.with_retries(Operation::Transaction, self.retry.tries, request).await
+    pub fn find_pending(&self, hash: B256) -> BoxFuture<'_, Result<Option<PendingTransaction>, NodeError>> {
+        Box::pin(async move {
+            let request = |_, upstream: Arc<Upstream>| async move { fetch_pending(&upstream, hash).await };
+            self.with_retries(Operation::Transaction, self.retry.tries, request).await
+        })
     }
 
     /// The call data and logs for many transactions, in the order of the hashes.
-    pub async fn find_transactions(&self, hashes: &[B256]) -> Result<Vec<Option<TransactionDetail>>, NodeError> {
-        let ask = |_, upstream: Arc<Upstream>| async move { fetch_transactions(&upstream, hashes).await };
-        self.with_retries(Operation::Transaction, self.retry.tries, ask).await
+    pub fn find_transactions<'a>(
+        &'a self,
+        hashes: &'a [B256],
+    ) -> BoxFuture<'a, Result<Vec<Option<TransactionDetail>>, NodeError>> {
+        Box::pin(async move {
+            let ask = |_, upstream: Arc<Upstream>| async move { fetch_transactions(&upstream, hashes).await };
+            self.with_retries(Operation::Transaction, self.retry.tries, ask).await
+        })
     }
 
     /// Why a transaction failed; None if the node cannot tell.
-    pub async fn find_failure(
-        &self,
-        transaction: &Transaction,
-        detail: &TransactionDetail,
-    ) -> Result<Option<TransactionFailure>, NodeError> {
-        let request =
-            |_, upstream: Arc<Upstream>| async move { failure::find_failure(&upstream, transaction, detail).await };
-        self.with_retries(Operation::Calls, 1, request).await
+    pub fn find_failure<'a>(
+        &'a self,
+        transaction: &'a Transaction,
+        detail: &'a TransactionDetail,
+    ) -> BoxFuture<'a, Result<Option<TransactionFailure>, NodeError>> {
+        Box::pin(async move {
+            let request =
+                |_, upstream: Arc<Upstream>| async move { failure::find_failure(&upstream, transaction, detail).await };
+            self.with_retries(Operation::Calls, 1, request).await
+        })
     }
 
     /// Logs in chain order. The caller bounds the range: nodes reject long ones.
-    pub async fn logs(&self, filter: &LogFilter) -> Result<Vec<FoundLog>, NodeError> {
-        let ask = |_, upstream: Arc<Upstream>| async move { fetch_logs(&upstream, filter).await };
-        self.with_retries(Operation::Logs, 2, ask).await
+    pub fn logs<'a>(&'a self, filter: &'a LogFilter) -> BoxFuture<'a, Result<Vec<FoundLog>, NodeError>> {
+        Box::pin(async move {
+            let ask = |_, upstream: Arc<Upstream>| async move { fetch_logs(&upstream, filter).await };
+            self.with_retries(Operation::Logs, 2, ask).await
+        })
     }
 
     /// The calls inside a transaction that move value or create contracts; None if the node does not support tracing.
-    pub async fn find_internal_calls(&self, hash: B256) -> Result<Option<Vec<InternalCall>>, NodeError> {
-        let index = self.failover.pick(Operation::Trace, None);
-        self.failover.admit(index).await?;
-        internal::trace_transaction(self.failover.upstream(index), hash).await
+    pub fn find_internal_calls(&self, hash: B256) -> BoxFuture<'_, Result<Option<Vec<InternalCall>>, NodeError>> {
+        Box::pin(async move {
+            let index = self.failover.pick(Operation::Trace, None);
+            self.failover.admit(index).await?;
+            internal::trace_transaction(self.failover.upstream(index), hash).await
+        })
     }
 
     /// All calls of a transaction; None if the node does not support tracing.
-    pub async fn find_call_tree(&self, hash: B256) -> Result<Option<CallTree>, NodeError> {
-        let index = self.failover.pick(Operation::Trace, None);
-        self.failover.admit(index).await?;
-        call_tree::trace(self.failover.upstream(index), hash).await
+    pub fn find_call_tree(&self, hash: B256) -> BoxFuture<'_, Result<Option<CallTree>, NodeError>> {
+        Box::pin(async move {
+            let index = self.failover.pick(Operation::Trace, None);
+            self.failover.admit(index).await?;
+            call_tree::trace(self.failover.upstream(index), hash).await
+        })
     }
 
     /// What a transaction changed in the state of the chain; None if the node does not support such traces.
-    pub async fn find_state_changes(&self, hash: B256) -> Result<Option<StateChanges>, NodeError> {
-        let index = self.failover.pick(Operation::Trace, None);
-        self.failover.admit(index).await?;
-        state_changes::trace(self.failover.upstream(index), hash).await
+    pub fn find_state_changes(&self, hash: B256) -> BoxFuture<'_, Result<Option<StateChanges>, NodeError>> {
+        Box::pin(async move {
+            let index = self.failover.pick(Operation::Trace, None);
+            self.failover.admit(index).await?;
+            state_changes::trace(self.failover.upstream(index), hash).await
+        })
     }
 
     /// The calls inside every transaction of a block that move value or create contracts, in order,
     /// with the transaction's hash if the node sends it.
-    pub async fn find_internal_calls_of_block(&self, number: BlockNumber) -> Result<Option<BlockCalls>, NodeError> {
-        let index = self.failover.pick(Operation::Trace, None);
-        self.failover.admit(index).await?;
-        internal::trace_block(self.failover.upstream(index), number).await
+    pub fn find_internal_calls_of_block(
+        &self,
+        number: BlockNumber,
+    ) -> BoxFuture<'_, Result<Option<BlockCalls>, NodeError>> {
+        Box::pin(async move {
+            let index = self.failover.pick(Operation::Trace, None);
+            self.failover.admit(index).await?;
+            internal::trace_block(self.failover.upstream(index), number).await
+        })
     }
 
     /// Sends a call with parameters as JSON text, once, and returns the result as JSON text, unchecked: for clients that ask
     /// for the node's own response. Only methods that read, or that send a signed transaction.
-    pub async fn pass(&self, method: &'static str, params: &str) -> Result<String, NodeError> {
-        let ask = |_, upstream: Arc<Upstream>| async move { raw::pass(&upstream, method, params).await };
-        self.with_retries(Operation::Passed, 1, ask).await
+    pub fn pass<'a>(&'a self, method: &'static str, params: &'a str) -> BoxFuture<'a, Result<String, NodeError>> {
+        Box::pin(async move {
+            let ask = |_, upstream: Arc<Upstream>| async move { raw::pass(&upstream, method, params).await };
+            self.with_retries(Operation::Passed, 1, ask).await
+        })
     }
 
     /// The header of the block at a height; None if the node does not have it (yet).
-    pub async fn find_block_ref(&self, number: BlockNumber) -> Result<Option<BlockRef>, NodeError> {
-        let request = |_, upstream: Arc<Upstream>| async move {
-            let found = upstream.header(&format!("{number:#x}")).await?;
-            match found {
-                Some(block) if block.number != number => Err(NodeError::invalid_response(
-                    "eth_getBlockByNumber",
-                    format_args!("requested block {number}, got block {}", block.number),
-                )),
-                found => Ok(found),
-            }
-        };
-        self.with_retries(Operation::Header, self.retry.tries, request).await
+    pub fn find_block_ref(&self, number: BlockNumber) -> BoxFuture<'_, Result<Option<BlockRef>, NodeError>> {
+        Box::pin(async move {
+            let request = |_, upstream: Arc<Upstream>| async move {
+                let found = upstream.header(&format!("{number:#x}")).await?;
+                match found {
+                    Some(block) if block.number != number => Err(NodeError::invalid_response(
+                        "eth_getBlockByNumber",
+                        format_args!("requested block {number}, got block {}", block.number),
+                    )),
+                    found => Ok(found),
+                }
+            };
+            self.with_retries(Operation::Header, self.retry.tries, request).await
+        })
     }
 
     /// The block at a height with transactions, receipts and logs, all verified; None if the node does not have it (yet).
-    pub async fn find_block(&self, number: BlockNumber) -> Result<Option<FetchedBlock>, NodeError> {
-        let is_first_attempt = AtomicBool::new(true);
-        let request = |_, upstream: Arc<Upstream>| {
-            // Later blocks wait for a block that is retried, so a retry skips the queue.
-            let priority =
-                if is_first_attempt.swap(false, Ordering::Relaxed) { Priority::Queued } else { Priority::High };
-            async move { fetch_block(upstream, number, priority).await }
-        };
-        self.with_retries(Operation::Block, self.retry.tries, request).await
+    pub fn find_block(&self, number: BlockNumber) -> BoxFuture<'_, Result<Option<FetchedBlock>, NodeError>> {
+        Box::pin(async move {
+            let is_first_attempt = AtomicBool::new(true);
+            let request = |_, upstream: Arc<Upstream>| {
+                // Later blocks wait for a block that is retried, so a retry skips the queue.
+                let priority =
+                    if is_first_attempt.swap(false, Ordering::Relaxed) { Priority::Queued } else { Priority::High };
+                async move { fetch_block(upstream, number, priority).await }
+            };
+            self.with_retries(Operation::Block, self.retry.tries, request).await
+        })
     }
 
     /// The code of many addresses at one block. Falls back to the node's head if the state is unavailable and the head is not
     /// older; [`Codes::block`] is the block that was used.
-    pub async fn codes(&self, addresses: Vec<Address>, at: BlockRef) -> Result<Codes, NodeError> {
-        let addresses = &addresses;
-        self.with_retries(Operation::Codes, self.retry.tries, |_, upstream| async move {
-            fetch_codes(&upstream, addresses, at).await
+    pub fn codes(&self, addresses: Vec<Address>, at: BlockRef) -> BoxFuture<'_, Result<Codes, NodeError>> {
+        Box::pin(async move {
+            let addresses = &addresses;
+            self.with_retries(Operation::Codes, self.retry.tries, |_, upstream| async move {
+                fetch_codes(&upstream, addresses, at).await
+            })
+            .await
         })
-        .await
     }
 
     /// Calls many contracts at one block. Falls back to the node's head if the state is unavailable and the head is not
     /// older; [`CallResults::block`] is the block that was used.
-    pub async fn calls(&self, calls: Vec<ContractCall>, at: CallBlock) -> Result<CallResults, NodeError> {
-        let calls = &calls;
-        self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
-            call_contracts(&upstream, calls, at).await
+    pub fn calls(&self, calls: Vec<ContractCall>, at: CallBlock) -> BoxFuture<'_, Result<CallResults, NodeError>> {
+        Box::pin(async move {
+            let calls = &calls;
+            self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
+                call_contracts(&upstream, calls, at).await
+            })
+            .await
         })
-        .await
     }
 
     /// Balance, nonce and code of an account at a block. Falls back to the node's head if the state is unavailable;
     /// [`Account::block`] is the block that was used.
-    pub async fn account(&self, address: Address, at: BlockRef) -> Result<Account, NodeError> {
-        self.with_retries(Operation::Account, self.retry.tries, |_, upstream| async move {
-            fetch_account(&upstream, address, at).await
+    pub fn account(&self, address: Address, at: BlockRef) -> BoxFuture<'_, Result<Account, NodeError>> {
+        Box::pin(async move {
+            self.with_retries(Operation::Account, self.retry.tries, |_, upstream| async move {
+                fetch_account(&upstream, address, at).await
+            })
+            .await
         })
-        .await
     }
 
     /// Balances of many accounts, in their order, at exactly this block: an error if the node does not have its state.
-    pub async fn balances(&self, addresses: &[Address], at: BlockRef) -> Result<Vec<U256>, NodeError> {
-        let request = |_, upstream: Arc<Upstream>| async move { fetch_balances(&upstream, addresses, at).await };
-        self.with_retries(Operation::Balances, self.retry.tries, request).await
+    pub fn balances<'a>(
+        &'a self,
+        addresses: &'a [Address],
+        at: BlockRef,
+    ) -> BoxFuture<'a, Result<Vec<U256>, NodeError>> {
+        Box::pin(async move {
+            let request = |_, upstream: Arc<Upstream>| async move { fetch_balances(&upstream, addresses, at).await };
+            self.with_retries(Operation::Balances, self.retry.tries, request).await
+        })
     }
 
     /// Executes an `eth_call`, within the request's time limit including retries.
-    pub async fn call(&self, request: &CallRequest) -> Result<CallOutcome, NodeError> {
-        let outcome = self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
-            call::call(&upstream, request).await
-        });
-        tokio::time::timeout(request.timeout, outcome).await.unwrap_or_else(|_| {
-            let endpoint = self.failover.upstream(self.failover.current()).name();
-            Err(call::timed_out(endpoint, request.timeout))
+    pub fn call<'a>(&'a self, request: &'a CallRequest) -> BoxFuture<'a, Result<CallOutcome, NodeError>> {
+        Box::pin(async move {
+            let outcome = self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
+                call::call(&upstream, request).await
+            });
+            tokio::time::timeout(request.timeout, outcome).await.unwrap_or_else(|_| {
+                let endpoint = self.failover.upstream(self.failover.current()).name();
+                Err(call::timed_out(endpoint, request.timeout))
+            })
         })
     }
 
     /// The code of an address.
-    pub async fn code(&self, address: Address, at: CallBlock) -> Result<Bytes, NodeError> {
-        self.with_retries(Operation::Codes, self.retry.tries, |_, upstream| async move {
-            contract::fetch_code(&upstream, address, at).await
+    pub fn code(&self, address: Address, at: CallBlock) -> BoxFuture<'_, Result<Bytes, NodeError>> {
+        Box::pin(async move {
+            self.with_retries(Operation::Codes, self.retry.tries, |_, upstream| async move {
+                contract::fetch_code(&upstream, address, at).await
+            })
+            .await
         })
-        .await
     }
 
     /// The code of many addresses, in their order.
-    pub async fn codes_of(&self, addresses: &[Address], at: CallBlock) -> Result<Vec<Bytes>, NodeError> {
-        let request = |_, upstream: Arc<Upstream>| async move { contract::fetch_codes(&upstream, addresses, at).await };
-        self.with_retries(Operation::Codes, self.retry.tries, request).await
+    pub fn codes_of<'a>(
+        &'a self,
+        addresses: &'a [Address],
+        at: CallBlock,
+    ) -> BoxFuture<'a, Result<Vec<Bytes>, NodeError>> {
+        Box::pin(async move {
+            let request =
+                |_, upstream: Arc<Upstream>| async move { contract::fetch_codes(&upstream, addresses, at).await };
+            self.with_retries(Operation::Codes, self.retry.tries, request).await
+        })
     }
 
     /// Storage slots of a contract, in the requested order.
-    pub async fn storage(&self, address: Address, slots: &[B256], at: CallBlock) -> Result<Vec<B256>, NodeError> {
-        let request =
-            |_, upstream: Arc<Upstream>| async move { contract::fetch_storage(&upstream, address, slots, at).await };
-        self.with_retries(Operation::Storage, self.retry.tries, request).await
+    pub fn storage<'a>(
+        &'a self,
+        address: Address,
+        slots: &'a [B256],
+        at: CallBlock,
+    ) -> BoxFuture<'a, Result<Vec<B256>, NodeError>> {
+        Box::pin(async move {
+            let request = |_, upstream: Arc<Upstream>| async move {
+                contract::fetch_storage(&upstream, address, slots, at).await
+            };
+            self.with_retries(Operation::Storage, self.retry.tries, request).await
+        })
     }
 
     /// The init code of a contract: the transaction's input if the transaction created the contract directly, else the input
     /// of the inner create. None if unknown: the node does not trace, or no longer has the transaction in this block.
-    pub async fn find_creation_code(
+    pub fn find_creation_code(
         &self,
         contract: Address,
         creation: CreationId,
-    ) -> Result<Option<Bytes>, NodeError> {
-        let request = |_, upstream: Arc<Upstream>| async move {
-            creation::find_creation_code(&upstream, contract, creation).await
-        };
-        self.with_retries(Operation::Transaction, self.retry.tries, request).await
+    ) -> BoxFuture<'_, Result<Option<Bytes>, NodeError>> {
+        Box::pin(async move {
+            let request = |_, upstream: Arc<Upstream>| async move {
+                creation::find_creation_code(&upstream, contract, creation).await
+            };
+            self.with_retries(Operation::Transaction, self.retry.tries, request).await
+        })
     }
 
     /// Like [`Self::call`], at a chosen block and with the revert data.
-    pub async fn view(&self, request: &CallRequest, at: CallBlock) -> Result<ViewOutcome, NodeError> {
-        let outcome = self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
-            view::call(&upstream, request, at).await
-        });
-        tokio::time::timeout(request.timeout, outcome).await.unwrap_or_else(|_| {
-            let endpoint = self.failover.upstream(self.failover.current()).name();
-            Err(call::timed_out(endpoint, request.timeout))
+    pub fn view<'a>(
+        &'a self,
+        request: &'a CallRequest,
+        at: CallBlock,
+    ) -> BoxFuture<'a, Result<ViewOutcome, NodeError>> {
+        Box::pin(async move {
+            let outcome = self.with_retries(Operation::Calls, self.retry.tries, |_, upstream| async move {
+                view::call(&upstream, request, at).await
+            });
+            tokio::time::timeout(request.timeout, outcome).await.unwrap_or_else(|_| {
+                let endpoint = self.failover.upstream(self.failover.current()).name();
+                Err(call::timed_out(endpoint, request.timeout))
+            })
         })
     }
 
@@ -387,44 +464,68 @@ impl NodeClient {
     /// Sends a request and retries it while that may help: on another endpoint immediately, on the same one after a backoff.
     async fn with_retries<T, F, Answer>(&self, operation: Operation, tries: u32, request: F) -> Result<T, NodeError>
     where
-        F: Fn(usize, Arc<Upstream>) -> Answer,
-        Answer: Future<Output = Result<T, NodeError>>,
+        T: Send,
+        F: Fn(usize, Arc<Upstream>) -> Answer + Sync,
+        Answer: Future<Output = Result<T, NodeError>> + Send,
     {
-        let mut tried_endpoints = Vec::new();
-        let mut failed = None;
-        for tried in 1.. {
-            self.failover.probe_due();
-            let index = self.failover.pick(operation, failed);
-            tried_endpoints.push(index);
-            let outcome = match self.failover.admit(index).await {
-                Ok(()) => request(index, Arc::clone(self.failover.upstream(index))).await,
-                Err(error) => Err(error),
-            };
-            let error = match outcome {
-                Ok(response) => {
-                    self.failover.succeeded(index, operation);
-                    return Ok(response);
+        let answer = Mutex::new(None);
+        let attempt = |index, upstream| -> BoxFuture<'_, Result<(), NodeError>> {
+            let attempted = request(index, upstream);
+            Box::pin(async {
+                let found = attempted.await?;
+                *answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+                Ok(())
+            })
+        };
+        self.retry(operation, tries, &attempt).await?;
+        answer.into_inner().unwrap_or_else(PoisonError::into_inner).ok_or(NodeError::NoEndpoint)
+    }
+
+    /// The part of [`Self::with_retries`] that does not depend on the type of the answer, compiled once.
+    fn retry<'a>(
+        &'a self,
+        operation: Operation,
+        tries: u32,
+        attempt: &'a (dyn Fn(usize, Arc<Upstream>) -> BoxFuture<'a, Result<(), NodeError>> + Sync),
+    ) -> BoxFuture<'a, Result<(), NodeError>> {
+        Box::pin(async move {
+            let mut tried_endpoints = Vec::new();
+            let mut failed = None;
+            for tried in 1.. {
+                self.failover.probe_due();
+                let index = self.failover.pick(operation, failed);
+                tried_endpoints.push(index);
+                let outcome = match self.failover.admit(index).await {
+                    Ok(()) => attempt(index, Arc::clone(self.failover.upstream(index))).await,
+                    Err(error) => Err(error),
+                };
+                let error = match outcome {
+                    Ok(()) => {
+                        self.failover.succeeded(index, operation);
+                        return Ok(());
+                    }
+                    Err(error) => error,
+                };
+                self.failover.failed(index, operation, &error);
+                if matches!(error, NodeError::InvalidResponse { .. } | NodeError::InvalidBlock { .. }) {
+                    Counters::count(&self.counters.rejected_responses);
+                    let endpoint = self.failover.upstream(index).name();
+                    tracing::warn!(endpoint, %error, "rejected an invalid response");
                 }
-                Err(error) => error,
-            };
-            self.failover.failed(index, operation, &error);
-            if matches!(error, NodeError::InvalidResponse { .. } | NodeError::InvalidBlock { .. }) {
-                Counters::count(&self.counters.rejected_responses);
-                tracing::warn!(endpoint = self.failover.upstream(index).name(), %error, "rejected an invalid response");
+                failed = Some(index);
+                let elsewhere = !tried_endpoints.contains(&self.failover.pick(operation, failed));
+                let pause = match error.recovery() {
+                    _ if tried >= tries => return Err(error),
+                    Recovery::GiveUp => return Err(error),
+                    Recovery::TryElsewhere if !elsewhere => return Err(error),
+                    _ if elsewhere => Duration::ZERO,
+                    _ => self.retry.pause_after(tried, &error, &self.jitter),
+                };
+                Counters::count(&self.counters.retries);
+                tracing::debug!(%error, tried, ?pause, "retrying a request");
+                tokio::time::sleep(pause).await;
             }
-            failed = Some(index);
-            let elsewhere = !tried_endpoints.contains(&self.failover.pick(operation, failed));
-            let pause = match error.recovery() {
-                _ if tried >= tries => return Err(error),
-                Recovery::GiveUp => return Err(error),
-                Recovery::TryElsewhere if !elsewhere => return Err(error),
-                _ if elsewhere => Duration::ZERO,
-                _ => self.retry.pause_after(tried, &error, &self.jitter),
-            };
-            Counters::count(&self.counters.retries);
-            tracing::debug!(%error, tried, ?pause, "retrying a request");
-            tokio::time::sleep(pause).await;
-        }
-        Err(NodeError::NoEndpoint)
+            Err(NodeError::NoEndpoint)
+        })
     }
 }

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use domain::{B256, BlockNumber, BlockRef};
+use futures::future::BoxFuture;
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
@@ -95,38 +96,40 @@ impl Heads {
 
     /// Waits for a head other than the last one returned; a slow caller may miss heads in between. After a reorg, a head may
     /// be lower than the last one. Never ends: while the node is down it keeps waiting. Cancel safe.
-    pub async fn next(&mut self) -> Head {
-        loop {
-            if self.announcements.is_none() && Instant::now() >= self.subscribe_at {
-                self.subscribe().await;
-            }
-            let found = match &mut self.announcements {
-                None => {
-                    sleep_until(self.poll_at).await;
-                    self.poll().await
+    pub fn next(&mut self) -> BoxFuture<'_, Head> {
+        Box::pin(async move {
+            loop {
+                if self.announcements.is_none() && Instant::now() >= self.subscribe_at {
+                    self.subscribe().await;
                 }
-                Some(announcements) => tokio::select! {
-                    changed = announcements.changed() => match changed {
-                        Ok(()) => announcements.borrow_and_update().map(Head::from),
-                        Err(_) => {
-                            tracing::warn!("the subscription to new heads ended, polling instead");
-                            self.announcements = None;
-                            self.subscribe_at = Instant::now();
-                            self.poll_at = Instant::now();
-                            None
-                        }
+                let found = match &mut self.announcements {
+                    None => {
+                        sleep_until(self.poll_at).await;
+                        self.poll().await
+                    }
+                    Some(announcements) => tokio::select! {
+                        changed = announcements.changed() => match changed {
+                            Ok(()) => announcements.borrow_and_update().map(Head::from),
+                            Err(_) => {
+                                tracing::warn!("the subscription to new heads ended, polling instead");
+                                self.announcements = None;
+                                self.subscribe_at = Instant::now();
+                                self.poll_at = Instant::now();
+                                None
+                            }
+                        },
+                        () = sleep_until(self.poll_at) => self.poll().await,
                     },
-                    () = sleep_until(self.poll_at) => self.poll().await,
-                },
-            };
-            if let Some(head) = found.filter(|head| self.last.is_none_or(|last| head.differs(last))) {
-                let now = Instant::now();
-                self.rhythm.saw(head.number, now);
-                self.last = Some(head);
-                self.poll_at = self.next_poll(now);
-                return head;
+                };
+                if let Some(head) = found.filter(|head| self.last.is_none_or(|last| head.differs(last))) {
+                    let now = Instant::now();
+                    self.rhythm.saw(head.number, now);
+                    self.last = Some(head);
+                    self.poll_at = self.next_poll(now);
+                    return head;
+                }
             }
-        }
+        })
     }
 
     async fn subscribe(&mut self) {

@@ -13,6 +13,7 @@ use std::{sync::Arc, time::Duration};
 use alloy_primitives::bytes::Bytes;
 use domain::BlockRef;
 pub use exchange::Exchange;
+use futures::future::BoxFuture;
 use http::Http;
 use socket::Socket;
 use tokio::sync::watch;
@@ -50,22 +51,22 @@ impl Transport {
     }
 
     /// Sends one request, or one batch where [`Self::takes_batches`].
-    pub(crate) async fn send(&self, id: u64, request: String) -> Result<Bytes, TransportError> {
-        self.send_within(id, request, usize::MAX).await
+    pub(crate) fn send(&self, id: u64, request: String) -> BoxFuture<'_, Result<Bytes, TransportError>> {
+        self.send_within(id, request, usize::MAX)
     }
 
     /// The same with a maximum response size. A socket, which also carries other responses, is read up to the general limit
     /// first.
-    pub(crate) async fn send_within(
+    pub(crate) fn send_within(
         &self,
         id: u64,
         request: String,
         max_bytes: usize,
-    ) -> Result<Bytes, TransportError> {
+    ) -> BoxFuture<'_, Result<Bytes, TransportError>> {
         match self {
-            Self::Http(http) => http.send(request, max_bytes).await,
-            Self::InProcess(node) => within(node.exchange(request).await?, max_bytes),
-            Self::Socket(socket) => within(socket.send(id, request).await?, max_bytes),
+            Self::Http(http) => Box::pin(http.send(request, max_bytes)),
+            Self::InProcess(node) => Box::pin(async move { within(node.exchange(request).await?, max_bytes) }),
+            Self::Socket(socket) => Box::pin(async move { within(socket.send(id, request).await?, max_bytes) }),
         }
     }
 

@@ -13,6 +13,7 @@ use std::{
 
 use alloy_primitives::bytes::Bytes;
 use domain::BlockRef;
+use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use tokio::{sync::watch, time::Instant};
 
@@ -191,14 +192,18 @@ impl Upstream {
     where
         T: DeserializeOwned + Send + 'static,
     {
-        let outcome = async {
-            let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-            let (response, sent) = self.send(id, call, 1, call.request(id)).await?;
-            self.read(call, response, sent).await
-        }
-        .await;
+        let outcome = match self.request(call).await {
+            Ok((response, sent)) => self.read(call, response, sent).await,
+            Err(error) => Err(error),
+        };
         self.calls.ended(call.method, &outcome);
         outcome
+    }
+
+    /// Sends one call, and returns the response and when the request was sent.
+    fn request<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<(Bytes, Instant), NodeError>> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        self.send(id, call, 1, call.request(id))
     }
 
     /// One slow call outside the concurrency limit, with a maximum response size; the caller bounds how many are in flight. None if
@@ -212,20 +217,20 @@ impl Upstream {
     where
         T: DeserializeOwned + Send + 'static,
     {
-        let outcome = self.send_unlimited_within(call, max_bytes, timeout).await;
+        let outcome = match self.send_unlimited_within(call, max_bytes, timeout).await {
+            Ok((response, sent)) => self.read(call, response, sent).await,
+            Err(error) => Err(error),
+        };
         self.calls.ended(call.method, &outcome);
         outcome
     }
 
-    async fn send_unlimited_within<T>(
+    async fn send_unlimited_within(
         &self,
         call: &Call,
         max_bytes: usize,
         timeout: Duration,
-    ) -> Result<Option<T>, NodeError>
-    where
-        T: DeserializeOwned + Send + 'static,
-    {
+    ) -> Result<(Bytes, Instant), NodeError> {
         let mut alerts = self.silence.alerts();
         self.budget.admit(1, Priority::Queued).await;
         let _ = self.rate.admit(Priority::Queued).await;
@@ -244,9 +249,10 @@ impl Upstream {
             Err(_) => return Err(self.timed_out(call.method, timeout)),
         };
         self.answered(call.method, sent);
-        self.read(call, response, sent).await
+        Ok((response, sent))
     }
 
+    /// Decodes a response: the only part of a call that is compiled for each type of result.
     async fn read<T>(&self, call: &Call, response: Bytes, sent: Instant) -> Result<Option<T>, NodeError>
     where
         T: DeserializeOwned + Send + 'static,
@@ -265,7 +271,23 @@ impl Upstream {
 
     /// Waits for a slot, sends a request with one or more calls, and waits for the response. Returns the response and when the
     /// request was sent.
-    async fn send(&self, id: u64, call: &Call, calls: usize, request: String) -> Result<(Bytes, Instant), NodeError> {
+    fn send<'a>(
+        &'a self,
+        id: u64,
+        call: &'a Call,
+        calls: usize,
+        request: String,
+    ) -> BoxFuture<'a, Result<(Bytes, Instant), NodeError>> {
+        Box::pin(self.send_in_slot(id, call, calls, request))
+    }
+
+    async fn send_in_slot(
+        &self,
+        id: u64,
+        call: &Call,
+        calls: usize,
+        request: String,
+    ) -> Result<(Bytes, Instant), NodeError> {
         let (mut alerts, waiting_since) = (self.silence.alerts(), Instant::now());
         // Otherwise requests that wait for a slot at a silent endpoint would time out one after the other.
         let slot = tokio::select! {

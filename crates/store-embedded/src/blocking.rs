@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use store::{BoxError, StoreError};
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, sync::oneshot};
 
 /// Runtime threads that reads never occupy, so that connections are accepted and health checks answered while the disk
 /// stalls.
@@ -15,7 +15,15 @@ where
     T: Send + 'static,
     E: From<StoreError> + Send + 'static,
 {
-    tokio::task::spawn_blocking(work).await.map_err(|stopped| StoreError::Backend(BoxError::from(stopped)))?
+    let (done, result) = oneshot::channel();
+    // The receiver is gone if the caller no longer waits.
+    run_task(Box::new(move || drop(done.send(work())))).await?;
+    result.await.map_err(|stopped| StoreError::Backend(BoxError::from(stopped)))?
+}
+
+/// One kind of task for all work: a task of its own type would be compiled for each closure.
+async fn run_task(work: Box<dyn FnOnce() + Send>) -> Result<(), StoreError> {
+    tokio::task::spawn_blocking(work).await.map_err(|stopped| StoreError::Backend(BoxError::from(stopped)))
 }
 
 /// Limits how many reads run directly on runtime threads.

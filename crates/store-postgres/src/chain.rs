@@ -1,11 +1,10 @@
 //! The row of the chain: its binding, its tip and its totals.
 
-use deadpool_postgres::GenericClient;
 use domain::{BlockNumber, BlockRef, ChainIdentity};
 use store::{ChainTotals, StoreError};
 
 use crate::{
-    database::{execute, get},
+    database::{Connection, execute, get},
     numeric::Numeric,
     rows::{RowExt, int8},
 };
@@ -30,7 +29,7 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    pub(crate) async fn read(client: &impl GenericClient) -> Result<Self, StoreError> {
+    pub(crate) async fn read(client: &dyn Connection) -> Result<Self, StoreError> {
         let sql = format!(
             "select chain_id, genesis_hash, start_block, first_block, tip_number, tip_hash, undo_first, {TOTALS} from chain"
         );
@@ -47,7 +46,7 @@ impl Chain {
     }
 
     /// Writes the tip and what belongs to it.
-    pub(crate) async fn write(&self, client: &impl GenericClient) -> Result<(), StoreError> {
+    pub(crate) async fn write(&self, client: &dyn Connection) -> Result<(), StoreError> {
         let ChainTotals {
             transactions,
             transfers,

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use deadpool_postgres::Transaction;
+use futures::future::BoxFuture;
 use store::StoreError;
 
 use crate::{
@@ -44,18 +45,20 @@ impl PostgresStore {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn compact(&self, all: bool) -> Result<Compacted, StoreError> {
-        let mut done = Compacted::default();
-        for list in List::ALL {
-            let mut connection = self.database().connection().await?;
-            let tx = connection.transaction().await.map_err(store_error)?;
-            let step = compact_list(&tx, list, all).await?;
-            tx.commit().await.map_err(store_error)?;
-            done.runs_before += step.runs_before;
-            done.runs_after += step.runs_after;
-            done.has_more |= step.has_more;
-        }
-        Ok(done)
+    pub fn compact(&self, all: bool) -> BoxFuture<'_, Result<Compacted, StoreError>> {
+        Box::pin(async move {
+            let mut done = Compacted::default();
+            for list in List::ALL {
+                let mut connection = self.database().connection().await?;
+                let tx = connection.transaction().await.map_err(store_error)?;
+                let step = compact_list(&tx, list, all).await?;
+                tx.commit().await.map_err(store_error)?;
+                done.runs_before += step.runs_before;
+                done.runs_after += step.runs_after;
+                done.has_more |= step.has_more;
+            }
+            Ok(done)
+        })
     }
 }
 

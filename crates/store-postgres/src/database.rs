@@ -6,7 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use deadpool_postgres::{GenericClient, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{GenericClient, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Transaction};
+use futures::future::BoxFuture;
 use store::StoreError;
 use tokio_postgres::{IsolationLevel, Row, types::ToSql};
 
@@ -95,38 +96,80 @@ fn new_pool(url: &DatabaseUrl, connections: usize, timeout: Duration) -> Result<
 }
 
 /// Begins a transaction in which all queries see the same state.
-pub(crate) async fn snapshot(client: &mut Object) -> Result<deadpool_postgres::Transaction<'_>, StoreError> {
+pub(crate) async fn snapshot(client: &mut Object) -> Result<Transaction<'_>, StoreError> {
     let builder = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
     builder.start().await.map_err(store_error)
 }
 
-pub(crate) async fn query(
-    client: &impl GenericClient,
-    sql: &str,
-    parameters: Parameters<'_>,
-) -> Result<Vec<Row>, StoreError> {
-    let statement = client.prepare_cached(sql).await.map_err(store_error)?;
-    client.query(&statement, parameters).await.map_err(store_error)
+/// A connection, or a transaction on one. Functions take it as a trait object: they are compiled once, not for each kind.
+pub(crate) trait Connection: Send + Sync {
+    fn query_cached<'a>(
+        &'a self,
+        sql: &'a str,
+        parameters: Parameters<'a>,
+    ) -> BoxFuture<'a, Result<Vec<Row>, StoreError>>;
+
+    /// Returns the number of rows that it changed.
+    fn execute_cached<'a>(&'a self, sql: &'a str, parameters: Parameters<'a>)
+    -> BoxFuture<'a, Result<u64, StoreError>>;
+}
+
+macro_rules! connection {
+    ($kind:ty) => {
+        impl Connection for $kind {
+            fn query_cached<'a>(
+                &'a self,
+                sql: &'a str,
+                parameters: Parameters<'a>,
+            ) -> BoxFuture<'a, Result<Vec<Row>, StoreError>> {
+                Box::pin(async move {
+                    let statement = self.prepare_cached(sql).await.map_err(store_error)?;
+                    self.query(&statement, parameters).await.map_err(store_error)
+                })
+            }
+
+            fn execute_cached<'a>(
+                &'a self,
+                sql: &'a str,
+                parameters: Parameters<'a>,
+            ) -> BoxFuture<'a, Result<u64, StoreError>> {
+                Box::pin(async move {
+                    let statement = self.prepare_cached(sql).await.map_err(store_error)?;
+                    self.execute(&statement, parameters).await.map_err(store_error)
+                })
+            }
+        }
+    };
+}
+
+connection!(Object);
+connection!(Transaction<'_>);
+
+pub(crate) fn query<'a>(
+    client: &'a dyn Connection,
+    sql: &'a str,
+    parameters: Parameters<'a>,
+) -> BoxFuture<'a, Result<Vec<Row>, StoreError>> {
+    client.query_cached(sql, parameters)
 }
 
 pub(crate) async fn find(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     sql: &str,
     parameters: Parameters<'_>,
 ) -> Result<Option<Row>, StoreError> {
-    Ok(query(client, sql, parameters).await?.into_iter().next())
+    Ok(client.query_cached(sql, parameters).await?.into_iter().next())
 }
 
-pub(crate) async fn get(client: &impl GenericClient, sql: &str, parameters: Parameters<'_>) -> Result<Row, StoreError> {
+pub(crate) async fn get(client: &dyn Connection, sql: &str, parameters: Parameters<'_>) -> Result<Row, StoreError> {
     find(client, sql, parameters).await?.ok_or(StoreError::Corrupt("a row is missing"))
 }
 
 /// Returns the number of rows that it changed.
-pub(crate) async fn execute(
-    client: &impl GenericClient,
-    sql: &str,
-    parameters: Parameters<'_>,
-) -> Result<u64, StoreError> {
-    let statement = client.prepare_cached(sql).await.map_err(store_error)?;
-    client.execute(&statement, parameters).await.map_err(store_error)
+pub(crate) fn execute<'a>(
+    client: &'a dyn Connection,
+    sql: &'a str,
+    parameters: Parameters<'a>,
+) -> BoxFuture<'a, Result<u64, StoreError>> {
+    client.execute_cached(sql, parameters)
 }

@@ -2,12 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::GenericClient;
 use domain::{SyncPhase, SyncStatus};
 use store::StoreError;
 
 use crate::{
-    database::{execute, get},
+    database::{Connection, execute, get},
     rows::{RowExt, int8},
 };
 
@@ -15,7 +14,7 @@ use crate::{
 const SILENT_AFTER: Duration = Duration::from_secs(10);
 const NO_INDEXER: &str = "no process indexes";
 
-pub(crate) async fn report(client: &impl GenericClient, status: &SyncStatus, now: Instant) -> Result<(), StoreError> {
+pub(crate) async fn report(client: &dyn Connection, status: &SyncStatus, now: Instant) -> Result<(), StoreError> {
     let (phase, reason): (i16, _) = match &status.phase {
         SyncPhase::Starting => (0, None),
         SyncPhase::Backfilling => (1, None),
@@ -36,7 +35,7 @@ pub(crate) async fn report(client: &impl GenericClient, status: &SyncStatus, now
 }
 
 /// With the tip of the index at this moment.
-pub(crate) async fn read(client: &impl GenericClient, now: Instant) -> Result<SyncStatus, StoreError> {
+pub(crate) async fn read(client: &dyn Connection, now: Instant) -> Result<SyncStatus, StoreError> {
     let sql = "select c.tip_number, c.tip_hash, b.timestamp, i.phase, i.reason, i.settled, i.quiet_in, i.node_head,
             i.node_reachable, (extract(epoch from clock_timestamp() - i.reported_at) * 1000)::int8
         from chain c left join block b on b.number = c.tip_number left join indexer i on true";

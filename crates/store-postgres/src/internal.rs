@@ -1,13 +1,12 @@
 //! How far internal transactions are indexed.
 
-use deadpool_postgres::GenericClient;
 use domain::{BlockNumber, InternalKind};
 use store::{InternalProgress, StoreError};
 use tokio_postgres::Row;
 
 use crate::{
     chain::Chain,
-    database::{execute, find, get},
+    database::{Connection, execute, find, get},
     rows::{RowExt, int8},
 };
 
@@ -30,13 +29,13 @@ pub(crate) fn progress_from_row(row: &Row, first: usize) -> Result<Option<Intern
     }))
 }
 
-pub(crate) async fn find_progress(client: &impl GenericClient) -> Result<Option<InternalProgress>, StoreError> {
+pub(crate) async fn find_progress(client: &dyn Connection) -> Result<Option<InternalProgress>, StoreError> {
     let row = get(client, &format!("select {PROGRESS} from internal_progress"), &[]).await?;
     progress_from_row(&row, 0)
 }
 
 /// How many internal transactions the upper side has up to a block; None before the first trace.
-pub(crate) async fn count_up_to(client: &impl GenericClient, block: BlockNumber) -> Result<Option<u64>, StoreError> {
+pub(crate) async fn count_up_to(client: &dyn Connection, block: BlockNumber) -> Result<Option<u64>, StoreError> {
     let Some(progress) = find_progress(client).await? else { return Ok(None) };
     let sql = "select first_id from internal_block where number = $1";
     match find(client, sql, &[&int8(block + 1)]).await? {
@@ -47,14 +46,14 @@ pub(crate) async fn count_up_to(client: &impl GenericClient, block: BlockNumber)
 
 /// What was traced, or where tracing starts; None for an empty index.
 pub(crate) async fn current_progress(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     chain: &Chain,
 ) -> Result<Option<InternalProgress>, StoreError> {
     let Some(oldest) = chain.oldest_revertible() else { return Ok(None) };
     Ok(Some(find_progress(client).await?.unwrap_or_else(|| InternalProgress::start(oldest))))
 }
 
-pub(crate) async fn write_progress(client: &impl GenericClient, progress: &InternalProgress) -> Result<(), StoreError> {
+pub(crate) async fn write_progress(client: &dyn Connection, progress: &InternalProgress) -> Result<(), StoreError> {
     let InternalProgress { anchor, above, below, gap, above_count, below_count } = *progress;
     let sql = "update internal_progress set anchor = $1, above = $2, below = $3, gap_first = $4, gap_last = $5,
         above_count = $6, below_count = $7";

@@ -1,5 +1,6 @@
 //! What an operator wants to know about a database: its size, and whether it is consistent.
 
+use futures::future::BoxFuture;
 use store::{StoreError, StoreFault, StorePart, Verification};
 
 use crate::{
@@ -46,94 +47,102 @@ impl PostgresStore {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn version(&self) -> Result<ServerVersion, StoreError> {
-        let client = self.database().connection().await?;
-        let server = get(&client, "select current_setting('server_version')", &[]).await?.value(0)?;
-        let schema = migrations::applied(&client, self.database().schema()).await?.unwrap_or_default();
-        Ok(ServerVersion { server, schema })
+    pub fn version(&self) -> BoxFuture<'_, Result<ServerVersion, StoreError>> {
+        Box::pin(async move {
+            let client = self.database().connection().await?;
+            let server = get(&client, "select current_setting('server_version')", &[]).await?.value(0)?;
+            let schema = migrations::applied(&client, self.database().schema()).await?.unwrap_or_default();
+            Ok(ServerVersion { server, schema })
+        })
     }
 
     /// The sizes of all tables, the largest first.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn sizes(&self) -> Result<Vec<TableSize>, StoreError> {
-        let client = self.database().connection().await?;
-        // The live count is that since the last crash of the server, the other one that of the last analysis.
-        let sql = "select c.relname::text, coalesce(nullif(s.n_live_tup, 0), greatest(c.reltuples, 0)::int8),
-            pg_table_size(c.oid), pg_indexes_size(c.oid)
-            from pg_class c left join pg_stat_all_tables s on s.relid = c.oid where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
-            order by pg_total_relation_size(c.oid) desc, c.relname";
-        query(&client, sql, &[])
-            .await?
-            .iter()
-            .map(|row| {
-                Ok(TableSize { table: row.value(0)?, rows: row.u64(1)?, heap: row.u64(2)?, indexes: row.u64(3)? })
-            })
-            .collect()
+    pub fn sizes(&self) -> BoxFuture<'_, Result<Vec<TableSize>, StoreError>> {
+        Box::pin(async move {
+            let client = self.database().connection().await?;
+            // The live count is that since the last crash of the server, the other one that of the last analysis.
+            let sql = "select c.relname::text, coalesce(nullif(s.n_live_tup, 0), greatest(c.reltuples, 0)::int8),
+                pg_table_size(c.oid), pg_indexes_size(c.oid)
+                from pg_class c left join pg_stat_all_tables s on s.relid = c.oid where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
+                order by pg_total_relation_size(c.oid) desc, c.relname";
+            query(&client, sql, &[])
+                .await?
+                .iter()
+                .map(|row| {
+                    Ok(TableSize { table: row.value(0)?, rows: row.u64(1)?, heap: row.u64(2)?, indexes: row.u64(3)? })
+                })
+                .collect()
+        })
     }
 
     /// Compares the totals with the rows, and reports settings with which acknowledged data can be lost. Reads whole tables.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn check(&self) -> Result<Verification, StoreError> {
-        let mut client = self.database().connection().await?;
-        let client = crate::database::snapshot(&mut client).await?;
-        let mut faults = Vec::new();
-        let mut add = |part, found| faults.push(StoreFault { found, blocks: None, part });
-        for (setting, consequence) in [
-            ("fsync", "a crash of the server can damage the database"),
-            ("synchronous_commit", "a crash of the server can lose acknowledged data"),
-        ] {
-            let value: String = get(&client, "select current_setting($1)", &[&setting]).await?.value(0)?;
-            if value == "off" {
-                add(StorePart::Settings, format!("{setting} is off: {consequence}"));
+    pub fn check(&self) -> BoxFuture<'_, Result<Verification, StoreError>> {
+        Box::pin(async move {
+            let mut client = self.database().connection().await?;
+            let client = crate::database::snapshot(&mut client).await?;
+            let mut faults = Vec::new();
+            let mut add = |part, found| faults.push(StoreFault { found, blocks: None, part });
+            for (setting, consequence) in [
+                ("fsync", "a crash of the server can damage the database"),
+                ("synchronous_commit", "a crash of the server can lose acknowledged data"),
+            ] {
+                let value: String = get(&client, "select current_setting($1)", &[&setting]).await?.value(0)?;
+                if value == "off" {
+                    add(StorePart::Settings, format!("{setting} is off: {consequence}"));
+                }
             }
-        }
-        let sql = "select count(*), coalesce(max(number) - min(number) + 1, 0),
-            (select coalesce(tip_number - first_block + 1, 0) from chain) from block";
-        let row = get(&client, sql, &[]).await?;
-        let (blocks, span, expected) = (row.u64(0)?, row.u64(1)?, row.u64(2)?);
-        if blocks != span || blocks != expected {
-            add(StorePart::Index, format!("there are {blocks} blocks, but the chain has {expected}"));
-        }
-        let sql = "select count(*) from block b join block p on p.number = b.number - 1 where p.hash <> b.parent_hash";
-        let unlinked = get(&client, sql, &[]).await?.u64(0)?;
-        if unlinked > 0 {
-            add(
-                StorePart::Index,
-                format!("{unlinked} blocks do not have the hash of the block before as their parent"),
-            );
-        }
-        let mut transactions = 0;
-        for (numbered, total) in NUMBERED {
-            let sql = format!("select count(*), coalesce(max(id) + 1, 0), (select {total} from chain) from {numbered}");
-            let row = get(&client, &sql, &[]).await?;
-            let (rows, end, expected) = (row.u64(0)?, row.u64(1)?, row.u64(2)?);
-            if rows != expected || end != expected {
+            let sql = "select count(*), coalesce(max(number) - min(number) + 1, 0),
+                (select coalesce(tip_number - first_block + 1, 0) from chain) from block";
+            let row = get(&client, sql, &[]).await?;
+            let (blocks, span, expected) = (row.u64(0)?, row.u64(1)?, row.u64(2)?);
+            if blocks != span || blocks != expected {
+                add(StorePart::Index, format!("there are {blocks} blocks, but the chain has {expected}"));
+            }
+            let sql =
+                "select count(*) from block b join block p on p.number = b.number - 1 where p.hash <> b.parent_hash";
+            let unlinked = get(&client, sql, &[]).await?.u64(0)?;
+            if unlinked > 0 {
                 add(
                     StorePart::Index,
-                    format!("there are {rows} {total} with ids up to {end}, but the chain has {expected}"),
+                    format!("{unlinked} blocks do not have the hash of the block before as their parent"),
                 );
             }
-            if total == "transactions" {
-                transactions = rows;
+            let mut transactions = 0;
+            for (numbered, total) in NUMBERED {
+                let sql =
+                    format!("select count(*), coalesce(max(id) + 1, 0), (select {total} from chain) from {numbered}");
+                let row = get(&client, &sql, &[]).await?;
+                let (rows, end, expected) = (row.u64(0)?, row.u64(1)?, row.u64(2)?);
+                if rows != expected || end != expected {
+                    add(
+                        StorePart::Index,
+                        format!("there are {rows} {total} with ids up to {end}, but the chain has {expected}"),
+                    );
+                }
+                if total == "transactions" {
+                    transactions = rows;
+                }
             }
-        }
-        let sql = "select count(*) from block b where tx_count <> (select count(*) from transaction t
-            where t.id >= b.transactions and t.id < b.transactions + b.tx_count and t.block = b.number)";
-        let incomplete = get(&client, sql, &[]).await?.u64(0)?;
-        if incomplete > 0 {
-            add(StorePart::Index, format!("{incomplete} blocks do not have all their transactions"));
-        }
-        let sql = "select (select coalesce(sum(gas_used), 0) = c.total_gas
-                and coalesce(sum(gas_used * base_fee_per_gas), 0) = c.burnt_fees from block),
-            (select coalesce(sum(gas_used * gas_price), 0) = c.fees from transaction) from chain c";
-        let row = get(&client, sql, &[]).await?;
-        if !(row.value::<bool>(0)? && row.value::<bool>(1)?) {
-            add(StorePart::Index, "the totals of gas and fees do not match the blocks and transactions".to_owned());
-        }
-        Ok(Verification { blocks, transactions, faults })
+            let sql = "select count(*) from block b where tx_count <> (select count(*) from transaction t
+                where t.id >= b.transactions and t.id < b.transactions + b.tx_count and t.block = b.number)";
+            let incomplete = get(&client, sql, &[]).await?.u64(0)?;
+            if incomplete > 0 {
+                add(StorePart::Index, format!("{incomplete} blocks do not have all their transactions"));
+            }
+            let sql = "select (select coalesce(sum(gas_used), 0) = c.total_gas
+                    and coalesce(sum(gas_used * base_fee_per_gas), 0) = c.burnt_fees from block),
+                (select coalesce(sum(gas_used * gas_price), 0) = c.fees from transaction) from chain c";
+            let row = get(&client, sql, &[]).await?;
+            if !(row.value::<bool>(0)? && row.value::<bool>(1)?) {
+                add(StorePart::Index, "the totals of gas and fees do not match the blocks and transactions".to_owned());
+            }
+            Ok(Verification { blocks, transactions, faults })
+        })
     }
 }

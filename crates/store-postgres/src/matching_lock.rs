@@ -1,5 +1,6 @@
 //! One process matches blocks with webhooks, so that messages are queued in the order of blocks.
 
+use futures::future::BoxFuture;
 use store::StoreError;
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
@@ -34,16 +35,18 @@ impl MatchingLock {
 
     /// Returns when the connection is lost, and so is the lock. To be polled all the time: otherwise another process takes
     /// over.
-    pub async fn lost(&mut self) {
-        let Self { client, connection } = self;
-        let beating = async {
-            while locks::beat(client, locks::MATCHING).await.is_ok() {
-                tokio::time::sleep(locks::BEAT).await;
+    pub fn lost(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let Self { client, connection } = self;
+            let beating = async {
+                while locks::beat(client, locks::MATCHING).await.is_ok() {
+                    tokio::time::sleep(locks::BEAT).await;
+                }
+            };
+            tokio::select! {
+                () = beating => {}
+                _ = connection => {}
             }
-        };
-        tokio::select! {
-            () = beating => {}
-            _ = connection => {}
-        }
+        })
     }
 }

@@ -4,7 +4,7 @@ use deadpool_postgres::{GenericClient, Object, Transaction};
 use store::{OlderIndex, StoreError};
 
 use crate::{
-    database::{find, query},
+    database::{Connection, find, query},
     error::store_error,
     locks,
     rows::RowExt,
@@ -195,7 +195,10 @@ async fn check_server(client: &impl GenericClient) -> Result<(), StoreError> {
 }
 
 /// The number of the newest migration in the database; None if it has none.
-pub(crate) async fn applied(client: &impl GenericClient, schema: &str) -> Result<Option<u32>, StoreError> {
+pub(crate) async fn applied(
+    client: &(impl GenericClient + Connection),
+    schema: &str,
+) -> Result<Option<u32>, StoreError> {
     let table = format!("{schema}.schema_migration");
     if find(client, "select 1 where to_regclass($1) is not null", &[&table]).await?.is_none() {
         return Ok(None);

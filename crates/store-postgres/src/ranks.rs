@@ -1,10 +1,14 @@
 //! Ranked sets: sorted sets in which the n-th member is found without a scan, see `migrations/0002_lists.sql`.
 
-use deadpool_postgres::GenericClient;
 use domain::{Address, Balance};
 use store::StoreError;
 
-use crate::{database::query, lists::AddressId, numeric::Numeric, rows::int8};
+use crate::{
+    database::{Connection, query},
+    lists::AddressId,
+    numeric::Numeric,
+    rows::int8,
+};
 
 /// The kinds of sets that belong to an address.
 pub(crate) const HOLDERS: i16 = 1;
@@ -116,7 +120,7 @@ impl RankMoves {
         }
     }
 
-    pub(crate) async fn write(self, client: &impl GenericClient) -> Result<(), StoreError> {
+    pub(crate) async fn write(self, client: &dyn Connection) -> Result<(), StoreError> {
         if self.kinds.is_empty() {
             return Ok(());
         }

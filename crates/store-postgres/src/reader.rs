@@ -1,7 +1,6 @@
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use deadpool_postgres::GenericClient;
 use domain::{
     Account, Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block,
     BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, DayFigures, FailureSource,
@@ -14,7 +13,7 @@ use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreErro
 use tokio_postgres::Row;
 
 use crate::{
-    database::{Database, execute, find, snapshot},
+    database::{Connection, Database, execute, find, snapshot},
     numeric::Numeric,
     read::{self, Intersections},
     replica::Replica,
@@ -49,7 +48,7 @@ impl PostgresReader {
         self.replica.as_deref().filter(|replica| replica.usable_version().is_some())
     }
 
-    async fn note_shown(&self, client: &impl GenericClient) -> Result<(), StoreError> {
+    async fn note_shown(&self, client: &dyn Connection) -> Result<(), StoreError> {
         match &self.replica {
             Some(replica) => replica.note_shown(client).await,
             None => Ok(()),
@@ -380,7 +379,7 @@ pub(crate) fn failure_from_row(row: &Row) -> Result<TransactionFailure, StoreErr
 }
 
 pub(crate) async fn put_failure(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     transaction: B256,
     block: B256,
     failure: &TransactionFailure,

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use deadpool_postgres::{GenericClient, Transaction};
+use deadpool_postgres::Transaction;
 use domain::UnixMillis;
 use futures::{StreamExt, TryStreamExt, stream};
 use store::{FailureRecord, Record, RecordKind, RecordPosition, RecordTransfer, StoreError, Transfer};
 
 use crate::{
-    database::{Database, execute, find, get, query, snapshot},
+    database::{Connection, Database, execute, find, get, query, snapshot},
     error::store_error,
     locks,
     ranks::RankedSet,
@@ -172,7 +172,7 @@ async fn write(tx: &Transaction<'_>, record: &Record) -> Result<(), StoreError> 
 }
 
 async fn read_failures(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     after: Option<RecordPosition>,
     count: usize,
 ) -> Result<Vec<Record>, StoreError> {

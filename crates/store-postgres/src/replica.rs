@@ -11,13 +11,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use deadpool_postgres::{GenericClient, Object};
+use deadpool_postgres::Object;
 use domain::ReplicaStatus;
 use store::StoreError;
 use tokio::{sync::watch, task::AbortHandle};
 
 use crate::{
-    database::{Database, get},
+    database::{Connection, Database, get},
     rows::RowExt,
     versions::Versions,
 };
@@ -109,7 +109,7 @@ impl Replica {
     }
 
     /// Remembers what the primary has shown, so that the standby is read only when it has the same.
-    pub(crate) async fn note_shown(&self, primary: &impl GenericClient) -> Result<(), StoreError> {
+    pub(crate) async fn note_shown(&self, primary: &dyn Connection) -> Result<(), StoreError> {
         let version = get(primary, VERSION, &[]).await?.u64(0)?;
         self.shown.fetch_max(version, Ordering::AcqRel);
         Ok(())

@@ -6,6 +6,7 @@ use std::{
 
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity, ReplicaStatus, SyncStatus};
+use futures::future::BoxFuture;
 use metrics::Histogram;
 use store::{
     CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, OlderIndex, RecordTransfer,
@@ -87,14 +88,16 @@ impl PostgresStore {
     /// # Errors
     /// If the server is not reachable, refuses the user or is too old, or if the tables have a newer schema, or
     /// an index that is older and not to be replaced.
-    pub async fn open(url: &str, options: PostgresOptions) -> Result<Self, OpenError> {
-        let url = DatabaseUrl::parse(url)?;
-        // A certificate that is not trusted stays so: waiting for the server would not help.
-        let read_url = options.read_url.as_deref().map(DatabaseUrl::parse_for_reads).transpose()?;
-        match url.connect().await {
-            Err(error) if is_tls(&error) => Err(OpenError::Tls(describe(&error))),
-            _ => Ok(Self::connect(url, read_url, options).await?),
-        }
+    pub fn open(url: &str, options: PostgresOptions) -> BoxFuture<'_, Result<Self, OpenError>> {
+        Box::pin(async move {
+            let url = DatabaseUrl::parse(url)?;
+            // A certificate that is not trusted stays so: waiting for the server would not help.
+            let read_url = options.read_url.as_deref().map(DatabaseUrl::parse_for_reads).transpose()?;
+            match url.connect().await {
+                Err(error) if is_tls(&error) => Err(OpenError::Tls(describe(&error))),
+                _ => Ok(Self::connect(url, read_url, options).await?),
+            }
+        })
     }
 
     async fn connect(
@@ -133,39 +136,41 @@ impl PostgresStore {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn identity(&self) -> Result<Option<ChainIdentity>, StoreError> {
-        Ok(Chain::read(&self.database.connection().await?).await?.identity)
+    pub fn identity(&self) -> BoxFuture<'_, Result<Option<ChainIdentity>, StoreError>> {
+        Box::pin(async move { Ok(Chain::read(&self.database.connection().await?).await?.identity) })
     }
 
     /// Binds the data to a chain permanently, or checks that it is bound to this one. Returns the first block to index.
     ///
     /// # Errors
     /// If the data belongs to another chain or starts at another block.
-    pub async fn bind(
+    pub fn bind(
         &self,
         identity: ChainIdentity,
         start_block: Option<BlockNumber>,
-    ) -> Result<BlockNumber, StoreError> {
-        let mut client = self.database.connection().await?;
-        let tx = client.transaction().await.map_err(store_error)?;
-        // Two processes may start together.
-        get(&tx, "select 1 from chain for update", &[]).await?;
-        let chain = Chain::read(&tx).await?;
-        let Some((stored, start)) = chain.identity.zip(chain.start_block) else {
-            let start = start_block.unwrap_or(0);
-            let sql = "update chain set chain_id = $1, genesis_hash = $2, start_block = $3";
-            let hash = identity.genesis_hash;
-            execute(&tx, sql, &[&int8(identity.chain_id), &hash.as_slice(), &int8(start)]).await?;
-            tx.commit().await.map_err(store_error)?;
-            return Ok(start);
-        };
-        if stored != identity {
-            return Err(StoreError::OtherChain { stored, requested: identity });
-        }
-        match start_block {
-            Some(requested) if requested != start => Err(StoreError::OtherStart { stored: start, requested }),
-            _ => Ok(start),
-        }
+    ) -> BoxFuture<'_, Result<BlockNumber, StoreError>> {
+        Box::pin(async move {
+            let mut client = self.database.connection().await?;
+            let tx = client.transaction().await.map_err(store_error)?;
+            // Two processes may start together.
+            get(&tx, "select 1 from chain for update", &[]).await?;
+            let chain = Chain::read(&tx).await?;
+            let Some((stored, start)) = chain.identity.zip(chain.start_block) else {
+                let start = start_block.unwrap_or(0);
+                let sql = "update chain set chain_id = $1, genesis_hash = $2, start_block = $3";
+                let hash = identity.genesis_hash;
+                execute(&tx, sql, &[&int8(identity.chain_id), &hash.as_slice(), &int8(start)]).await?;
+                tx.commit().await.map_err(store_error)?;
+                return Ok(start);
+            };
+            if stored != identity {
+                return Err(StoreError::OtherChain { stored, requested: identity });
+            }
+            match start_block {
+                Some(requested) if requested != start => Err(StoreError::OtherStart { stored: start, requested }),
+                _ => Ok(start),
+            }
+        })
     }
 
     /// Becomes the writer. One that was taken from this store before is replaced, and can no longer write; one of another
@@ -186,34 +191,36 @@ impl PostgresStore {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn report_sync(&self, status: &SyncStatus) -> Result<(), StoreError> {
-        indexer::report(&self.database.connection().await?, status, Instant::now()).await
+    pub fn report_sync<'a>(&'a self, status: &'a SyncStatus) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { indexer::report(&self.database.connection().await?, status, Instant::now()).await })
     }
 
     /// How following goes in the process that does. Says so if none has reported for a while.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn read_sync(&self) -> Result<SyncStatus, StoreError> {
-        indexer::read(&self.database.connection().await?, Instant::now()).await
+    pub fn read_sync(&self) -> BoxFuture<'_, Result<SyncStatus, StoreError>> {
+        Box::pin(async move { indexer::read(&self.database.connection().await?, Instant::now()).await })
     }
 
     /// Whether another process has the database open.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn is_used_elsewhere(&self) -> Result<bool, StoreError> {
-        let sql = "select exists (select 1 from pg_stat_activity where datname = current_database()
-            and application_name like 'explorer %' and application_name <> current_setting('application_name'))";
-        get(&self.database.connection().await?, sql, &[]).await?.value(0)
+    pub fn is_used_elsewhere(&self) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let sql = "select exists (select 1 from pg_stat_activity where datname = current_database()
+                and application_name like 'explorer %' and application_name <> current_setting('application_name'))";
+            get(&self.database.connection().await?, sql, &[]).await?.value(0)
+        })
     }
 
     /// Becomes the process that matches blocks with webhooks; None if another one is.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn lock_matching(&self) -> Result<Option<MatchingLock>, StoreError> {
-        MatchingLock::acquire(self.database.url()).await
+    pub fn lock_matching(&self) -> BoxFuture<'_, Result<Option<MatchingLock>, StoreError>> {
+        Box::pin(async move { MatchingLock::acquire(self.database.url()).await })
     }
 
     #[must_use]

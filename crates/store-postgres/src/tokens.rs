@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use deadpool_postgres::GenericClient;
 use domain::{Address, AuditResult, BalanceSource, BlockNumber, Token, TokenKind, TokenMetadata};
 use store::{StoreError, fetch_policy};
 use tokio_postgres::Row;
 
 use crate::{
-    database::{execute, query},
+    database::{Connection, execute, query},
     lists::AddressId,
     rows::{RowExt, int8},
 };
@@ -175,7 +174,7 @@ pub(crate) fn kind_from(number: i16) -> Result<TokenKind, StoreError> {
 
 /// The tokens with these ids, without those that are not tokens.
 pub(crate) async fn load(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     ids: impl IntoIterator<Item = AddressId>,
 ) -> Result<BTreeMap<AddressId, TokenRow>, StoreError> {
     let ids: Vec<i64> = ids.into_iter().map(int8).collect();
@@ -189,7 +188,7 @@ pub(crate) async fn load(
 
 /// Inserts or updates tokens, except their metadata.
 pub(crate) async fn save(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     tokens: impl IntoIterator<Item = &TokenRow> + Clone,
 ) -> Result<(), StoreError> {
     let numbers = |number: fn(&TokenRow) -> u64| -> Vec<i64> {

@@ -7,7 +7,7 @@ pub(crate) mod transfer;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use deadpool_postgres::{GenericClient, Transaction};
+use deadpool_postgres::Transaction;
 use domain::{
     Address, Artifacts, B256, Balance, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, JobId,
     LibraryOffset, MatchKind, Order, Page, PageRequest, SourceFile, VerificationJob, VerifiedCode, VerifiedContract,
@@ -18,7 +18,7 @@ use store::{Kept, StateVersion, StoreError, VerifiedContracts};
 use tokio_postgres::Row;
 
 use crate::{
-    database::{Database, execute, find, get, query, snapshot},
+    database::{Connection, Database, execute, find, get, query, snapshot},
     error::store_error,
     locks,
     ranks::{RankMoves, RankedSet, id_tie},
@@ -53,11 +53,7 @@ struct Record {
 }
 
 /// The sources that prove the most of some code at an address.
-async fn find_record(
-    client: &impl GenericClient,
-    address: Address,
-    code_hash: B256,
-) -> Result<Option<Record>, StoreError> {
+async fn find_record(client: &dyn Connection, address: Address, code_hash: B256) -> Result<Option<Record>, StoreError> {
     // Of two that prove as much, that of the address itself.
     let sql = format!(
         "select {RECORD} from verified_code
@@ -87,7 +83,7 @@ impl Record {
     /// What was derived about the deployment at an address, if it belongs to the current creation and to this code.
     async fn deployment(
         &self,
-        client: &impl GenericClient,
+        client: &dyn Connection,
         address: Address,
         code_hash: B256,
     ) -> Result<Option<Deployment>, StoreError> {
@@ -101,7 +97,7 @@ impl Record {
         Ok((creation == Some(deployment.creation)).then_some(deployment))
     }
 
-    async fn detail(self, client: &impl GenericClient, code_hash: B256) -> Result<VerifiedCode, StoreError> {
+    async fn detail(self, client: &dyn Connection, code_hash: B256) -> Result<VerifiedCode, StoreError> {
         let sql = "select names_own_address, file, abi, settings, source_paths, source_contents, library_names,
                 library_addresses, metadata, input_settings, storage_layout, userdoc, devdoc, creation_code, link_libraries,
                 link_starts, metadata_starts, metadata_ends, proves_sources
@@ -185,18 +181,14 @@ fn match_from(number: i16) -> Result<MatchKind, StoreError> {
 }
 
 /// The number of a verified contract; None if this code was not verified at this address.
-async fn find_number(
-    client: &impl GenericClient,
-    address: Address,
-    code_hash: B256,
-) -> Result<Option<u64>, StoreError> {
+async fn find_number(client: &dyn Connection, address: Address, code_hash: B256) -> Result<Option<u64>, StoreError> {
     let sql = "select number from verified_contract where address = $1 and code_hash = $2";
     let row = find(client, sql, &[&address.as_slice(), &code_hash.as_slice()]).await?;
     row.map(|row| row.u64(0)).transpose()
 }
 
 async fn find_summary(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     address: Address,
     code_hash: B256,
 ) -> Result<Option<VerifiedSummary>, StoreError> {
@@ -357,7 +349,7 @@ fn split_libraries(libraries: &[(String, Address)]) -> (Vec<&[u8]>, Vec<&[u8]>) 
 }
 
 async fn put_deployment(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     address: Address,
     code_hash: B256,
     deployment: &Deployment,

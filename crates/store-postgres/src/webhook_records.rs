@@ -38,7 +38,7 @@ pub use self::{
 };
 use crate::{
     chain::Chain,
-    database::{execute, find, get, query, snapshot},
+    database::{Connection, execute, find, get, query, snapshot},
     error::store_error,
     rows::{RowExt, clamped, int8, limit},
 };
@@ -58,10 +58,7 @@ macro_rules! change {
     }};
 }
 
-async fn find_webhook(
-    client: &impl deadpool_postgres::GenericClient,
-    id: WebhookId,
-) -> Result<Option<Webhook>, StoreError> {
+async fn find_webhook(client: &dyn Connection, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
     let sql = format!("select {WEBHOOK} from webhook w where w.id = $1");
     let row = find(client, &sql, &[&int8(id)]).await?;
     row.map(|row| webhook_from_row(&row, 0)).transpose()

@@ -13,6 +13,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use domain::{DeliveryNumber, UnixMillis, WebhookId};
 use egress::Egress;
+use futures::future::BoxFuture;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use store::{StoreError, WebhookRecords};
 use tokio::{
@@ -123,20 +124,22 @@ impl Dispatcher {
     }
 
     /// Sends until cancelled. Messages in flight then get a short time to finish; the rest is sent after the next start.
-    pub async fn run(mut self, cancel: CancellationToken) {
-        while !cancel.is_cancelled() {
-            if let Err(error) = self.work(&cancel).await {
-                tracing::warn!(%error, "cannot read or write webhook queues; retrying");
-                cancel.run_until_cancelled(tokio::time::sleep(RETRY_PAUSE)).await;
+    pub fn run(mut self, cancel: CancellationToken) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            while !cancel.is_cancelled() {
+                if let Err(error) = self.work(&cancel).await {
+                    tracing::warn!(%error, "cannot read or write webhook queues; retrying");
+                    cancel.run_until_cancelled(tokio::time::sleep(RETRY_PAUSE)).await;
+                }
             }
-        }
-        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, async {
-            while let Some(ended) = self.sending.join_next_with_id().await {
-                self.finish(vec![ended]).await?;
-            }
-            Ok::<_, StoreError>(())
+            let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, async {
+                while let Some(ended) = self.sending.join_next_with_id().await {
+                    self.finish(vec![ended]).await?;
+                }
+                Ok::<_, StoreError>(())
+            })
+            .await;
         })
-        .await;
     }
 
     /// Releases the claims of a dispatcher that crashed.

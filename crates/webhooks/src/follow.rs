@@ -14,6 +14,7 @@ use domain::{
     Block, BlockId, BlockNumber, BlockRange, BlockRef, ChainTokenPrefix, Order, PageRequest, SyncStatus, Transaction,
     TransactionFilter, Transfer, TransferFilter, WebhookId,
 };
+use futures::future::BoxFuture;
 use store::{ChainReader, EnqueueError, MatchedBlock, Matches, NewEvent, Part, StoreError, WebhookRecords};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -83,29 +84,31 @@ impl Matcher {
     }
 
     /// Keeps the cursor at the tip until cancelled. Every step leaves a consistent state.
-    pub async fn run(mut self, cancel: CancellationToken) {
-        while !cancel.is_cancelled() {
-            self.sync.mark_unchanged();
-            let pause = match self.step().await {
-                Ok(Step::Advanced) => continue,
-                Ok(Step::Changed) => CHANGED_PAUSE,
-                Ok(step @ (Step::AtTip | Step::Untraced)) => {
-                    // The timeout covers a missed signal.
-                    let pause = if step == Step::Untraced { TRACE_PAUSE } else { RETRY_PAUSE };
-                    let changed = tokio::time::timeout(pause, self.sync.changed());
-                    match cancel.run_until_cancelled(changed).await {
-                        // The sender is gone: indexing has stopped, or the process is shutting down.
-                        Some(Ok(Err(_))) => RETRY_PAUSE,
-                        _ => continue,
+    pub fn run(mut self, cancel: CancellationToken) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            while !cancel.is_cancelled() {
+                self.sync.mark_unchanged();
+                let pause = match self.step().await {
+                    Ok(Step::Advanced) => continue,
+                    Ok(Step::Changed) => CHANGED_PAUSE,
+                    Ok(step @ (Step::AtTip | Step::Untraced)) => {
+                        // The timeout covers a missed signal.
+                        let pause = if step == Step::Untraced { TRACE_PAUSE } else { RETRY_PAUSE };
+                        let changed = tokio::time::timeout(pause, self.sync.changed());
+                        match cancel.run_until_cancelled(changed).await {
+                            // The sender is gone: indexing has stopped, or the process is shutting down.
+                            Some(Ok(Err(_))) => RETRY_PAUSE,
+                            _ => continue,
+                        }
                     }
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "webhooks cannot read the index; retrying");
-                    RETRY_PAUSE
-                }
-            };
-            cancel.run_until_cancelled(tokio::time::sleep(pause)).await;
-        }
+                    Err(error) => {
+                        tracing::warn!(%error, "webhooks cannot read the index; retrying");
+                        RETRY_PAUSE
+                    }
+                };
+                cancel.run_until_cancelled(tokio::time::sleep(pause)).await;
+            }
+        })
     }
 
     async fn step(&mut self) -> Result<Step, StoreError> {

@@ -7,6 +7,7 @@ use domain::{
     UnixMillis, Webhook, WebhookChange, WebhookId,
 };
 use egress::{Egress, UrlFault};
+use futures::future::BoxFuture;
 use rand::Rng;
 use store::{AddWebhookError, QueueCounts, StoreError, WebhookRecords, WebhookTotals};
 
@@ -97,41 +98,47 @@ impl Registry {
     ///
     /// # Errors
     /// If they cannot be decrypted, or if the store fails.
-    pub async fn check_key(&self) -> Result<(), RegistryError> {
-        if let Some(watcher) = self.records.watch_list().await?.watchers.first()
-            && let Some(webhook) = self.records.find_webhook(watcher.webhook).await?
-        {
-            self.vault.secrets_of(&webhook)?;
-        }
-        Ok(())
+    pub fn check_key(&self) -> BoxFuture<'_, Result<(), RegistryError>> {
+        Box::pin(async move {
+            if let Some(watcher) = self.records.watch_list().await?.watchers.first()
+                && let Some(webhook) = self.records.find_webhook(watcher.webhook).await?
+            {
+                self.vault.secrets_of(&webhook)?;
+            }
+            Ok(())
+        })
     }
 
     /// # Errors
     /// If the URL is refused, or if a limit on webhooks is reached.
-    pub async fn register(&self, registration: Registration) -> Result<Registered, RegistryError> {
-        self.egress.check(&registration.url).await?;
-        let secret = Secret::generate();
-        let webhook = NewWebhook {
-            owner: registration.owner,
-            url: registration.url,
-            watched: registration.watched,
-            events: registration.events,
-            secret: self.vault.seal(&secret, &registration.owner)?,
-            created_at: clock::now(),
-        };
-        let webhook = self.records.add_webhook(webhook).await?;
-        self.wake.changed(webhook.id);
-        Ok(Registered { webhook, secret })
+    pub fn register(&self, registration: Registration) -> BoxFuture<'_, Result<Registered, RegistryError>> {
+        Box::pin(async move {
+            self.egress.check(&registration.url).await?;
+            let secret = Secret::generate();
+            let webhook = NewWebhook {
+                owner: registration.owner,
+                url: registration.url,
+                watched: registration.watched,
+                events: registration.events,
+                secret: self.vault.seal(&secret, &registration.owner)?,
+                created_at: clock::now(),
+            };
+            let webhook = self.records.add_webhook(webhook).await?;
+            self.wake.changed(webhook.id);
+            Ok(Registered { webhook, secret })
+        })
     }
 
     /// # Errors
     /// When the store fails.
-    pub async fn list(&self, owner: Address) -> Result<Vec<ListedWebhook>, RegistryError> {
-        let mut listed = Vec::new();
-        for webhook in self.records.list_webhooks(owner).await? {
-            listed.push(self.listed(webhook).await?);
-        }
-        Ok(listed)
+    pub fn list(&self, owner: Address) -> BoxFuture<'_, Result<Vec<ListedWebhook>, RegistryError>> {
+        Box::pin(async move {
+            let mut listed = Vec::new();
+            for webhook in self.records.list_webhooks(owner).await? {
+                listed.push(self.listed(webhook).await?);
+            }
+            Ok(listed)
+        })
     }
 
     async fn listed(&self, webhook: Webhook) -> Result<ListedWebhook, RegistryError> {
@@ -147,82 +154,93 @@ impl Registry {
 
     /// # Errors
     /// When there is no such webhook.
-    pub async fn get(&self, id: WebhookId) -> Result<Webhook, RegistryError> {
-        self.records.find_webhook(id).await?.ok_or(RegistryError::NoSuchWebhook)
+    pub fn get(&self, id: WebhookId) -> BoxFuture<'_, Result<Webhook, RegistryError>> {
+        Box::pin(async move { self.records.find_webhook(id).await?.ok_or(RegistryError::NoSuchWebhook) })
     }
 
     /// # Errors
     /// When there is no such webhook, or when the new URL is refused.
-    pub async fn change(&self, id: WebhookId, change: WebhookChange) -> Result<ListedWebhook, RegistryError> {
-        if let Some(url) = &change.url {
-            self.egress.check(url).await?;
-        }
-        let webhook = self.records.change_webhook(id, change).await?.ok_or(RegistryError::NoSuchWebhook)?;
-        self.wake.changed(id);
-        self.listed(webhook).await
+    pub fn change(&self, id: WebhookId, change: WebhookChange) -> BoxFuture<'_, Result<ListedWebhook, RegistryError>> {
+        Box::pin(async move {
+            if let Some(url) = &change.url {
+                self.egress.check(url).await?;
+            }
+            let webhook = self.records.change_webhook(id, change).await?.ok_or(RegistryError::NoSuchWebhook)?;
+            self.wake.changed(id);
+            self.listed(webhook).await
+        })
     }
 
     /// # Errors
     /// When there is no such webhook.
-    pub async fn delete(&self, id: WebhookId) -> Result<(), RegistryError> {
-        let deleted = self.records.delete_webhook(id).await?;
-        self.wake.changed(id);
-        if deleted { Ok(()) } else { Err(RegistryError::NoSuchWebhook) }
+    pub fn delete(&self, id: WebhookId) -> BoxFuture<'_, Result<(), RegistryError>> {
+        Box::pin(async move {
+            let deleted = self.records.delete_webhook(id).await?;
+            self.wake.changed(id);
+            if deleted { Ok(()) } else { Err(RegistryError::NoSuchWebhook) }
+        })
     }
 
     /// # Errors
     /// When there is no such webhook.
-    pub async fn rotate_secret(&self, id: WebhookId) -> Result<(Registered, UnixMillis), RegistryError> {
-        let owner = self.get(id).await?.owner;
-        let secret = Secret::generate();
-        let sealed = self.vault.seal(&secret, &owner)?;
-        let until = clock::now() + u64::try_from(OVERLAP.as_millis()).unwrap_or(u64::MAX);
-        let webhook = self.records.rotate_secret(id, sealed, until).await?.ok_or(RegistryError::NoSuchWebhook)?;
-        self.wake.changed(id);
-        Ok((Registered { webhook, secret }, until))
+    pub fn rotate_secret(&self, id: WebhookId) -> BoxFuture<'_, Result<(Registered, UnixMillis), RegistryError>> {
+        Box::pin(async move {
+            let owner = self.get(id).await?.owner;
+            let secret = Secret::generate();
+            let sealed = self.vault.seal(&secret, &owner)?;
+            let until = clock::now() + u64::try_from(OVERLAP.as_millis()).unwrap_or(u64::MAX);
+            let webhook = self.records.rotate_secret(id, sealed, until).await?.ok_or(RegistryError::NoSuchWebhook)?;
+            self.wake.changed(id);
+            Ok((Registered { webhook, secret }, until))
+        })
     }
 
     /// Queues a test message.
     ///
     /// # Errors
     /// When there is no such webhook, or when it is not active.
-    pub async fn ping(&self, id: WebhookId) -> Result<Delivery, RegistryError> {
-        if !self.get(id).await?.active {
-            return Err(RegistryError::Inactive);
-        }
-        let now = clock::now();
-        let message = NewDelivery {
-            webhook: id,
-            id: DeliveryId::new(rand::rng().random()),
-            kind: EventKind::Ping,
-            location: None,
-            body: payload::ping(id, now),
-        };
-        let delivery = self.records.enqueue(message, now).await?.ok_or(RegistryError::NoSuchWebhook)?;
-        self.wake.queued([id]);
-        Ok(delivery)
+    pub fn ping(&self, id: WebhookId) -> BoxFuture<'_, Result<Delivery, RegistryError>> {
+        Box::pin(async move {
+            if !self.get(id).await?.active {
+                return Err(RegistryError::Inactive);
+            }
+            let now = clock::now();
+            let message = NewDelivery {
+                webhook: id,
+                id: DeliveryId::new(rand::rng().random()),
+                kind: EventKind::Ping,
+                location: None,
+                body: payload::ping(id, now),
+            };
+            let delivery = self.records.enqueue(message, now).await?.ok_or(RegistryError::NoSuchWebhook)?;
+            self.wake.queued([id]);
+            Ok(delivery)
+        })
     }
 
     /// # Errors
     /// When there is no such webhook.
-    pub async fn deliveries(&self, id: WebhookId, page: PageRequest) -> Result<Page<Delivery>, RegistryError> {
-        Ok(self.records.list_deliveries(id, page).await?)
+    pub fn deliveries(&self, id: WebhookId, page: PageRequest) -> BoxFuture<'_, Result<Page<Delivery>, RegistryError>> {
+        Box::pin(async move { Ok(self.records.list_deliveries(id, page).await?) })
     }
 
     /// Queues a message again.
     ///
     /// # Errors
     /// If it is unknown, if its block was reverted before it was sent, or if the webhook is not active.
-    pub async fn redeliver(&self, id: WebhookId, delivery: DeliveryId) -> Result<Delivery, RegistryError> {
-        if !self.get(id).await?.active {
-            return Err(RegistryError::Inactive);
-        }
-        let found = self.records.find_delivery(id, delivery).await?.ok_or(RegistryError::NoSuchDelivery)?;
-        if found.status == DeliveryStatus::Cancelled {
-            return Err(RegistryError::Cancelled);
-        }
-        let queued = self.records.requeue(id, delivery, clock::now()).await?.ok_or(RegistryError::NoSuchDelivery)?;
-        self.wake.queued([id]);
-        Ok(queued)
+    pub fn redeliver(&self, id: WebhookId, delivery: DeliveryId) -> BoxFuture<'_, Result<Delivery, RegistryError>> {
+        Box::pin(async move {
+            if !self.get(id).await?.active {
+                return Err(RegistryError::Inactive);
+            }
+            let found = self.records.find_delivery(id, delivery).await?.ok_or(RegistryError::NoSuchDelivery)?;
+            if found.status == DeliveryStatus::Cancelled {
+                return Err(RegistryError::Cancelled);
+            }
+            let queued =
+                self.records.requeue(id, delivery, clock::now()).await?.ok_or(RegistryError::NoSuchDelivery)?;
+            self.wake.queued([id]);
+            Ok(queued)
+        })
     }
 }

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use domain::{Address, ApiKey, NewApiKey, UnixMillis};
+use futures::future::BoxFuture;
 use node::NodeClient;
 use store::{AddKeyError, UserRecords};
 use tokio::sync::Semaphore;
@@ -71,23 +72,25 @@ impl KeyIssuer {
 }
 
 /// Creates and stores a key. The operator may create one without a proof.
-pub async fn issue_key(
+pub fn issue_key(
     records: &dyn UserRecords,
     owner: Address,
     label: String,
     proof: Option<UnixMillis>,
     now: UnixMillis,
-) -> Result<IssuedKey, AddKeyError> {
-    let text = KeyText::generate();
-    let new = NewApiKey {
-        digest: text.digest(),
-        owner,
-        prefix: text.prefix().to_owned(),
-        label,
-        requests_per_minute: REQUESTS_PER_MINUTE,
-        created_at: now,
-        proof,
-    };
-    let key = records.add_key(new).await?;
-    Ok(IssuedKey { key, text })
+) -> BoxFuture<'_, Result<IssuedKey, AddKeyError>> {
+    Box::pin(async move {
+        let text = KeyText::generate();
+        let new = NewApiKey {
+            digest: text.digest(),
+            owner,
+            prefix: text.prefix().to_owned(),
+            label,
+            requests_per_minute: REQUESTS_PER_MINUTE,
+            created_at: now,
+            proof,
+        };
+        let key = records.add_key(new).await?;
+        Ok(IssuedKey { key, text })
+    })
 }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use domain::{Address, ApiKey, ApiKeyId, KeyDigest, KeyUse, UnixMillis};
+use futures::future::BoxFuture;
 use quick_cache::sync::Cache;
 use store::{StoreError, UserRecords};
 use subtle::ConstantTimeEq;
@@ -131,10 +132,12 @@ fn cache_key(digest: &KeyDigest) -> CacheKey {
 pub struct KeyUses(pub(crate) Arc<KeyRing>);
 
 impl KeyUses {
-    pub async fn persist_until(self, cancel: CancellationToken) {
-        while cancel.run_until_cancelled(tokio::time::sleep(PERSIST_INTERVAL)).await.is_some() {
-            self.0.persist_uses().await;
-        }
+    pub fn persist_until(self, cancel: CancellationToken) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            while cancel.run_until_cancelled(tokio::time::sleep(PERSIST_INTERVAL)).await.is_some() {
+                self.0.persist_uses().await;
+            }
+        })
     }
 
     /// Has a key read from the store again, after the operator changed it.
@@ -143,7 +146,9 @@ impl KeyUses {
     }
 
     /// Persists the last counts. Called after the last request.
-    pub async fn finish(&self) {
-        self.0.persist_uses().await;
+    pub fn finish(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.0.persist_uses().await;
+        })
     }
 }

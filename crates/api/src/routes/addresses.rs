@@ -85,7 +85,7 @@ async fn get_address(
 /// An address that no indexed block contains: found if the node knows a balance, a nonce or code.
 async fn get_unindexed(app: &ApiState, address: Address) -> Result<JsonResponse<wire::AddressDetail>, ApiError> {
     let tip = app.chain.find_tip().await?.ok_or(ApiError::AddressNotFound)?;
-    let account = app.accounts.find_unindexed(tip, address, || true).await?.ok_or(ApiError::AddressNotFound)?;
+    let account = app.accounts.find_unindexed(tip, address, &|| true).await?.ok_or(ApiError::AddressNotFound)?;
     let source = find_source(&*app.verified, address, account.code).await?;
     let labels = app.names.labels();
     let detail = wire::AddressDetail::unindexed(address, &account, labels.find(&address)).with_source(source);

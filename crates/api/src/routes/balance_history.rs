@@ -64,7 +64,7 @@ async fn get_balance_history(
             found.ok_or(ApiError::TokenNotFound)?
         }
         None => {
-            let found = coin_history(&*app.chain, &app.accounts, address, || true).await?;
+            let found = coin_history(&*app.chain, &app.accounts, address, &|| true).await?;
             found.ok_or(ApiError::AddressNotFound)?
         }
     };

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use alloy_json_abi::Function;
 use alloy_primitives::{Address, keccak256};
+use futures::future::BoxFuture;
 use node::CallBlock;
 
 use super::{
@@ -70,13 +71,18 @@ impl Diamond {
 impl ContractCalls {
     /// The diamond at an address. A function of a verified facet is included only if the loupe's list and its answer for
     /// the single selector agree.
-    pub async fn find_diamond(&self, address: Address, at: CallBlock) -> Result<Option<Diamond>, CallError> {
-        let Some(mut diamond) = Box::pin(self.list_facets(address, at)).await? else { return Ok(None) };
-        let claims: Vec<(Selector, Address)> =
-            diamond.functions().map(|(function, facet)| (function.selector().0, facet)).take(MAX_CONFIRMED).collect();
-        let confirmed = Box::pin(loupe::confirm(&self.node, address, &claims, at)).await?;
-        diamond.retain(|function| confirmed.contains(&function.selector().0));
-        Ok(Some(diamond))
+    pub fn find_diamond(&self, address: Address, at: CallBlock) -> BoxFuture<'_, Result<Option<Diamond>, CallError>> {
+        Box::pin(async move {
+            let Some(mut diamond) = Box::pin(self.list_facets(address, at)).await? else { return Ok(None) };
+            let claims: Vec<(Selector, Address)> = diamond
+                .functions()
+                .map(|(function, facet)| (function.selector().0, facet))
+                .take(MAX_CONFIRMED)
+                .collect();
+            let confirmed = Box::pin(loupe::confirm(&self.node, address, &claims, at)).await?;
+            diamond.retain(|function| confirmed.contains(&function.selector().0));
+            Ok(Some(diamond))
+        })
     }
 
     /// The same for one call: only functions that match the called name are confirmed; the others are taken from the list.

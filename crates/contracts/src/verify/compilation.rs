@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use alloy_primitives::{Address, B256, keccak256};
 use domain::{Language, UnixMillis, VerifiedContract};
+use futures::future::BoxFuture;
 use node::NodeClient;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -116,35 +117,37 @@ impl From<StoreError> for NotRecorded {
 
 impl CompilationRecorder {
     /// Compares the code at an address with a compilation, and records the contract as verified if it matches.
-    pub async fn record(
-        &self,
+    pub fn record<'a>(
+        &'a self,
         address: Address,
-        compilation: &Compilation,
+        compilation: &'a Compilation,
         now: UnixMillis,
-    ) -> Result<VerifiedContract, NotRecorded> {
-        let on_chain = OnChain::read(&self.node, &*self.chain, address).await?;
-        let comparison = compare(&compilation.compiled, None, on_chain.deployed(address));
-        let runtime = comparison.runtime.clone().map_err(NotRecorded::Differs)?;
-        let found = Match {
-            runtime,
-            comparison,
-            compiled: compilation.compiled.clone(),
-            altered: None,
-            files: compilation.files.clone(),
-            settings: compilation.settings.clone(),
-        };
-        let context = record::Context {
-            address,
-            license: None,
-            compiler: &compilation.compiler,
-            on_chain: &on_chain,
-            artifacts: compilation.artifacts.clone(),
-            now,
-        };
-        let contract = record::contract(&found, context);
-        wait_until_indexed(&*self.chain, address, contract.code.code_hash).await?;
-        record::store(&*self.records, contract.clone(), on_chain.creation.as_ref()).await?;
-        Ok(contract)
+    ) -> BoxFuture<'a, Result<VerifiedContract, NotRecorded>> {
+        Box::pin(async move {
+            let on_chain = OnChain::read(&self.node, &*self.chain, address).await?;
+            let comparison = compare(&compilation.compiled, None, on_chain.deployed(address));
+            let runtime = comparison.runtime.clone().map_err(NotRecorded::Differs)?;
+            let found = Match {
+                runtime,
+                comparison,
+                compiled: compilation.compiled.clone(),
+                altered: None,
+                files: compilation.files.clone(),
+                settings: compilation.settings.clone(),
+            };
+            let context = record::Context {
+                address,
+                license: None,
+                compiler: &compilation.compiler,
+                on_chain: &on_chain,
+                artifacts: compilation.artifacts.clone(),
+                now,
+            };
+            let contract = record::contract(&found, context);
+            wait_until_indexed(&*self.chain, address, contract.code.code_hash).await?;
+            record::store(&*self.records, contract.clone(), on_chain.creation.as_ref()).await?;
+            Ok(contract)
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use domain::{
     Account, Address, Balance, Block, BlockId, BlockNumber, BlockRange, Coverage, InternalFilter, InternalPage,
     InternalReach, PageRequest, TransactionFilter,
 };
+use futures::future::BoxFuture;
 use store::ChainReader;
 
 use super::{
@@ -13,7 +14,7 @@ use super::{
     movements::{may_destroy_coins, of_internal, of_transaction},
     read_from,
 };
-use crate::{AccountSource, Accounts, SourcedAccount};
+use crate::{AccountSource, Accounts, MayCallNode, SourcedAccount};
 
 /// Payments inside transactions are indexed behind the tip. The balance of a block that is this many blocks behind is still
 /// available from any node.
@@ -23,25 +24,27 @@ const RECENT_BLOCKS: u64 = 64;
 ///
 /// Unknown to the index, and so shown as balance from before: rewards and withdrawals of validators, and what the chain
 /// charges besides gas, such as fees for blobs or for another layer.
-pub async fn coin_history(
-    chain: &dyn ChainReader,
-    accounts: &Accounts,
+pub fn coin_history<'a>(
+    chain: &'a dyn ChainReader,
+    accounts: &'a Accounts,
     address: Address,
-    may_call_node: impl Fn() -> bool + Send + Sync,
-) -> Result<Option<BalanceHistory>, HistoryError> {
-    for _ in 0..ATTEMPTS {
-        if let Some(result) = attempt(chain, accounts, address, &may_call_node).await?.result() {
-            return Ok(result);
+    may_call_node: &'a MayCallNode<'_>,
+) -> BoxFuture<'a, Result<Option<BalanceHistory>, HistoryError>> {
+    Box::pin(async move {
+        for _ in 0..ATTEMPTS {
+            if let Some(result) = attempt(chain, accounts, address, may_call_node).await?.result() {
+                return Ok(result);
+            }
         }
-    }
-    Err(HistoryError::Reorg)
+        Err(HistoryError::Reorg)
+    })
 }
 
 async fn attempt(
     chain: &dyn ChainReader,
     accounts: &Accounts,
     address: Address,
-    may_call_node: &(impl Fn() -> bool + Send + Sync),
+    may_call_node: &MayCallNode<'_>,
 ) -> Result<Attempt, HistoryError> {
     let (Some(tip), coverage) = (chain.find_tip().await?, chain.coverage().await?) else {
         return Ok(Attempt::NotFound);

@@ -6,6 +6,7 @@ use domain::{
     Address, Balance, BalanceKey, BalanceSource, BlockId, BlockNumber, BlockRange, Page, PageRequest, Token,
     TokenBalanceAt, Transfer, TransferFilter,
 };
+use futures::future::BoxFuture;
 use store::{ChainReader, StoreError};
 
 use super::{
@@ -16,13 +17,18 @@ use super::{
 const SHORT_LIST: u64 = 50_000;
 
 /// The balance of an address in a token over time; None if the token is unknown.
-pub async fn token_history(chain: &dyn ChainReader, key: BalanceKey) -> Result<Option<BalanceHistory>, HistoryError> {
-    for _ in 0..ATTEMPTS {
-        if let Some(result) = attempt(chain, key).await?.result() {
-            return Ok(result);
+pub fn token_history(
+    chain: &dyn ChainReader,
+    key: BalanceKey,
+) -> BoxFuture<'_, Result<Option<BalanceHistory>, HistoryError>> {
+    Box::pin(async move {
+        for _ in 0..ATTEMPTS {
+            if let Some(result) = attempt(chain, key).await?.result() {
+                return Ok(result);
+            }
         }
-    }
-    Err(HistoryError::Reorg)
+        Err(HistoryError::Reorg)
+    })
 }
 
 async fn attempt(chain: &dyn ChainReader, key: BalanceKey) -> Result<Attempt, HistoryError> {

@@ -1,4 +1,3 @@
-use deadpool_postgres::GenericClient;
 use domain::{
     Address, AddressFacts, AddressOverview, AddressSummary, B256, Bytes, Creation, InternalFilter, PageRequest,
     TokenName, TransactionFilter,
@@ -11,13 +10,13 @@ use super::{
     list_transactions,
 };
 use crate::{
-    database::{find, query},
+    database::{Connection, find, query},
     rows::RowExt,
 };
 
 /// Needs a snapshot.
 pub(crate) async fn find_address(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     address: Address,
 ) -> Result<Option<AddressSummary>, StoreError> {
     let known = find_known_address(client, address).await?;
@@ -34,10 +33,7 @@ pub(crate) async fn find_address(
     }))
 }
 
-async fn find_known_address(
-    client: &impl GenericClient,
-    address: Address,
-) -> Result<Option<AddressSummary>, StoreError> {
+async fn find_known_address(client: &dyn Connection, address: Address) -> Result<Option<AddressSummary>, StoreError> {
     let sql = "select coalesce(t.total, 0), fb.timestamp, lb.timestamp, cr.address, ct.hash, cb.hash
         from address a
         join block fb on fb.number = a.first_seen
@@ -71,7 +67,7 @@ async fn find_known_address(
 
 /// Needs a snapshot.
 pub(crate) async fn find_address_overview(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     intersections: &Intersections,
     address: Address,
     recent: u32,
@@ -98,7 +94,7 @@ pub(crate) async fn find_address_overview(
 }
 
 /// How many transfers, trades and logs an address has ([`domain::TradeFilter::of`]).
-async fn count_activity(client: &impl GenericClient, address: Address) -> Result<[u64; 3], StoreError> {
+async fn count_activity(client: &dyn Connection, address: Address) -> Result<[u64; 3], StoreError> {
     let sql = "select coalesce(x.total, 0), coalesce(case when p.id is null then m.total else t.total end, 0),
             coalesce(l.total, 0)
         from address a
@@ -114,7 +110,7 @@ async fn count_activity(client: &impl GenericClient, address: Address) -> Result
 }
 
 pub(crate) async fn describe_addresses(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     addresses: &[Address],
 ) -> Result<Vec<AddressFacts>, StoreError> {
     let sql = "select c.hash, t.symbol, t.name from unnest($1::bytea[]) with ordinality asked (address, n)
@@ -129,13 +125,13 @@ pub(crate) async fn describe_addresses(
     query(client, sql, &[&addresses]).await?.iter().map(facts).collect()
 }
 
-pub(crate) async fn find_code_hash(client: &impl GenericClient, address: Address) -> Result<Option<B256>, StoreError> {
+pub(crate) async fn find_code_hash(client: &dyn Connection, address: Address) -> Result<Option<B256>, StoreError> {
     let sql = "select c.hash from address a join address_code c on c.address = a.id where a.address = $1";
     let row = find(client, sql, &[&address.as_slice()]).await?;
     Ok(row.map(|row| row.option_hash(0)).transpose()?.flatten())
 }
 
-pub(crate) async fn find_code(client: &impl GenericClient, hash: B256) -> Result<Option<Bytes>, StoreError> {
+pub(crate) async fn find_code(client: &dyn Connection, hash: B256) -> Result<Option<Bytes>, StoreError> {
     let row = find(client, "select code from code where hash = $1", &[&hash.as_slice()]).await?;
     row.map(|row| row.bytes(0)).transpose()
 }

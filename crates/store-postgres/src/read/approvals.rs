@@ -1,17 +1,17 @@
-use deadpool_postgres::GenericClient;
 use domain::{Address, Approval, ApprovalScope, Order, Page, PageRequest};
 use store::StoreError;
 use tokio_postgres::Row;
 
 use super::{pages::page_of, tokens::page_of_address};
 use crate::{
+    database::Connection,
     ranks::APPROVALS,
     rows::{RowExt, to_u256},
     tokens::{decimals_from, kind_from},
 };
 
 pub(crate) async fn list_approvals(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     owner: Address,
     page: PageRequest,
 ) -> Result<Page<Approval>, StoreError> {

@@ -1,4 +1,3 @@
-use deadpool_postgres::GenericClient;
 use domain::{
     Address, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Coverage, Order, Page, PageRequest, Stats, U256,
 };
@@ -8,7 +7,7 @@ use tokio_postgres::Row;
 use super::pages::{clamped_range, page_of};
 use crate::{
     chain::{Chain, TOTALS, TOTALS_COUNT},
-    database::{find, query},
+    database::{Connection, find, query},
     internal::{PROGRESS, progress_from_row},
     numeric::Numeric,
     rows::{RowExt, clamped, int8, limit, to_u128},
@@ -37,7 +36,7 @@ fn block_from_row(row: &Row, first: usize) -> Result<Block, StoreError> {
     })
 }
 
-pub(crate) async fn find_block(client: &impl GenericClient, id: BlockId) -> Result<Option<Block>, StoreError> {
+pub(crate) async fn find_block(client: &dyn Connection, id: BlockId) -> Result<Option<Block>, StoreError> {
     let select = format!("select {BLOCK} from block b join address m on m.id = b.miner");
     let row = match id {
         BlockId::Number(number) => find(client, &format!("{select} where b.number = $1"), &[&int8(number)]).await?,
@@ -57,7 +56,7 @@ fn select_blocks(page: &str) -> String {
 }
 
 pub(crate) async fn list_blocks(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     range: BlockRange,
     page: PageRequest,
 ) -> Result<Page<Block>, StoreError> {
@@ -73,7 +72,7 @@ pub(crate) async fn list_blocks(
 }
 
 pub(crate) async fn list_mined_blocks(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     miner: Address,
     range: BlockRange,
     page: PageRequest,
@@ -89,15 +88,15 @@ pub(crate) async fn list_mined_blocks(
     page_of(&rows, |row| block_from_row(row, 2))
 }
 
-pub(crate) async fn find_tip(client: &impl GenericClient) -> Result<Option<BlockRef>, StoreError> {
+pub(crate) async fn find_tip(client: &dyn Connection) -> Result<Option<BlockRef>, StoreError> {
     Ok(Chain::read(client).await?.tip)
 }
 
-pub(crate) async fn coverage(client: &impl GenericClient) -> Result<Coverage, StoreError> {
+pub(crate) async fn coverage(client: &dyn Connection) -> Result<Coverage, StoreError> {
     Ok(Coverage { first_block: Chain::read(client).await?.first_block })
 }
 
-pub(crate) async fn stats(client: &impl GenericClient) -> Result<Stats, StoreError> {
+pub(crate) async fn stats(client: &dyn Connection) -> Result<Stats, StoreError> {
     // One statement: the newest blocks belong to the totals.
     let sql = format!(
         "select c.tip_number, {}, coalesce(b.transactions, 0), coalesce(b.gas_prices, 0), c.first_block, {PROGRESS}
@@ -124,10 +123,7 @@ pub(crate) async fn stats(client: &impl GenericClient) -> Result<Stats, StoreErr
 }
 
 /// Block rows contain the totals before the block, so the figures of one block are the difference to the next one.
-pub(crate) async fn list_gas_prices(
-    client: &impl GenericClient,
-    blocks: u32,
-) -> Result<Vec<BlockGasPrice>, StoreError> {
+pub(crate) async fn list_gas_prices(client: &dyn Connection, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError> {
     let mut after = Chain::read(client).await?.totals;
     let sql = format!("select number, {TOTALS} from block order by number desc limit $1");
     let mut prices = Vec::new();

@@ -1,17 +1,16 @@
 //! Figures of days. Block rows contain cumulative totals, so that those of a day are the difference between two blocks.
 
-use deadpool_postgres::GenericClient;
 use domain::{BlockNumber, DAY, DayFigures};
 use store::StoreError;
 
 use crate::{
     chain::{Chain, TOTALS},
-    database::query,
+    database::{Connection, query},
     rows::{RowExt, int8},
 };
 
 /// The latest days up to that of the tip, the oldest first. Needs a snapshot.
-pub(crate) async fn list_days(client: &impl GenericClient, count: u32) -> Result<Vec<DayFigures>, StoreError> {
+pub(crate) async fn list_days(client: &dyn Connection, count: u32) -> Result<Vec<DayFigures>, StoreError> {
     let chain = Chain::read(client).await?;
     let (Some(tip), Some(first)) = (chain.tip, chain.first_block) else { return Ok(Vec::new()) };
     let times = read_times(client, &[first, tip.number]).await?;
@@ -40,7 +39,7 @@ pub(crate) async fn list_days(client: &impl GenericClient, count: u32) -> Result
 
 /// For each time, the first block with this time or a later one. All searches take their steps together, one query a step.
 pub(crate) async fn first_blocks_since(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     times: &[u64],
     first: BlockNumber,
     end: BlockNumber,
@@ -64,10 +63,7 @@ pub(crate) async fn first_blocks_since(
     }
 }
 
-async fn read_times(
-    client: &impl GenericClient,
-    numbers: &[BlockNumber],
-) -> Result<Vec<(BlockNumber, u64)>, StoreError> {
+async fn read_times(client: &dyn Connection, numbers: &[BlockNumber]) -> Result<Vec<(BlockNumber, u64)>, StoreError> {
     let numbers: Vec<i64> = numbers.iter().copied().map(int8).collect();
     let rows = query(client, "select number, timestamp from block where number = any($1)", &[&numbers]).await?;
     rows.iter().map(|row| Ok((row.u64(0)?, row.u64(1)?))).collect()

@@ -1,4 +1,3 @@
-use deadpool_postgres::GenericClient;
 use domain::{
     Address, BlockRange, InternalEvent, InternalFilter, InternalPage, InternalTransaction, Order, Page, PageRequest,
 };
@@ -13,7 +12,7 @@ use super::{
 };
 use crate::{
     chain::Chain,
-    database::{find, get, query},
+    database::{Connection, find, get, query},
     internal::{KINDS, find_progress},
     lists::{List, Role, mask},
     rows::{RowExt, clamped, int8},
@@ -30,7 +29,7 @@ const INTERNAL: Rows = Rows {
 
 /// Needs a snapshot.
 pub(crate) async fn list_internal_transactions(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     filter: &InternalFilter,
     page: PageRequest,
 ) -> Result<InternalPage, StoreError> {
@@ -67,7 +66,7 @@ fn internal_from_row(row: &Row) -> Result<InternalTransaction, StoreError> {
 
 /// The ids in the blocks and the transaction of a filter.
 async fn span(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     progress: &InternalProgress,
     lowest: u64,
     filter: &InternalFilter,
@@ -101,7 +100,7 @@ async fn span(
 
 /// A page of the ids in a span that belong to the parties of a filter.
 async fn select(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     filter: &InternalFilter,
     low: i64,
     high: i64,
@@ -142,14 +141,14 @@ async fn select(
 }
 
 /// The ids of a party in a span, in chain order.
-async fn ids(client: &impl GenericClient, owner: u64, role: Role, low: i64, high: i64) -> Result<Vec<i64>, StoreError> {
+async fn ids(client: &dyn Connection, owner: u64, role: Role, low: i64, high: i64) -> Result<Vec<i64>, StoreError> {
     let mirrored = owner_ids(client, List::InternalBelow, owner, role, (-high).max(0), (-low).max(0)).await?;
     let mut ids: Vec<i64> = mirrored.into_iter().rev().map(|entry| -1 - entry).collect();
     ids.extend(owner_ids(client, List::InternalAbove, owner, role, low.max(0), high.max(0)).await?);
     Ok(ids)
 }
 
-async fn party_id(client: &impl GenericClient, address: Address) -> Result<Option<u64>, StoreError> {
+async fn party_id(client: &dyn Connection, address: Address) -> Result<Option<u64>, StoreError> {
     let row = find(client, "select id from internal_party where address = $1", &[&address.as_slice()]).await?;
     row.map(|row| row.u64(0)).transpose()
 }
@@ -164,7 +163,7 @@ pub(super) struct InternalActivity {
 
 /// None if the address is part of no internal transaction.
 pub(super) async fn find_internal_activity(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     address: Address,
 ) -> Result<Option<InternalActivity>, StoreError> {
     // The lower side was traced from its newest block on.

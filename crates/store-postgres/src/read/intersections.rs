@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
-use deadpool_postgres::GenericClient;
 use domain::{BlockRange, BlockRef, Page, PageRequest};
 use quick_cache::{Weighter, sync::Cache};
 use store::{CacheUse, StoreError};
 
 use super::select::{Numbering, span};
-use crate::{database::find, rows::RowExt};
+use crate::{
+    database::{Connection, find},
+    rows::RowExt,
+};
 
 /// Ids that are kept over all filters, in 32 MB.
 const KEPT_IDS: u64 = 4_000_000;
@@ -62,7 +64,7 @@ impl Intersections {
     /// A page of the ids in a range of blocks. `filter` names what they have in common, and `find` returns all of a span.
     pub(super) async fn page(
         &self,
-        client: &impl GenericClient,
+        client: &dyn Connection,
         numbering: Numbering,
         filter: String,
         blocks: BlockRange,
@@ -91,7 +93,7 @@ impl Intersections {
 impl Now {
     /// None for an empty index.
     async fn read(
-        client: &impl GenericClient,
+        client: &dyn Connection,
         numbering: Numbering,
         known: Option<&Found>,
     ) -> Result<Option<Self>, StoreError> {

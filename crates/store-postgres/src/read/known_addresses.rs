@@ -1,15 +1,14 @@
-use deadpool_postgres::GenericClient;
 use domain::{Address, AddressOrigin, BlockNumber, ListedAddresses};
 use store::StoreError;
 
 use crate::{
-    database::{find, get, query},
+    database::{Connection, find, get, query},
     rows::{RowExt, clamped, int8},
 };
 
 /// Needs a snapshot.
 pub(crate) async fn list_known_addresses(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     origin: AddressOrigin,
     from: u64,
     limit: u32,
@@ -33,7 +32,7 @@ pub(crate) async fn list_known_addresses(
 }
 
 pub(crate) async fn find_address_position(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     block: BlockNumber,
 ) -> Result<Option<u64>, StoreError> {
     // A block has the totals before it.
@@ -42,10 +41,7 @@ pub(crate) async fn find_address_position(
     find(client, sql, &[&clamped(block)]).await?.map(|row| row.u64(0)).transpose()
 }
 
-pub(crate) async fn count_transactions(
-    client: &impl GenericClient,
-    addresses: &[Address],
-) -> Result<Vec<u64>, StoreError> {
+pub(crate) async fn count_transactions(client: &dyn Connection, addresses: &[Address]) -> Result<Vec<u64>, StoreError> {
     let sql = "select coalesce(t.total, 0) from unnest($1::bytea[]) with ordinality asked (address, n)
         left join address a on a.address = asked.address
         left join lateral address_transaction_end(a.id) t on true order by asked.n";

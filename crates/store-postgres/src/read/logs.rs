@@ -1,4 +1,3 @@
-use deadpool_postgres::GenericClient;
 use domain::{B256, Bytes, IndexedLog, LogEvent, LogFilter, LogPage, MAX_TOPICS, Order, Page, PageRequest};
 use store::{StoreError, words};
 use tokio_postgres::Row;
@@ -10,7 +9,7 @@ use super::{
     transactions::KNOWN_PAGE,
 };
 use crate::{
-    database::{find, get, query},
+    database::{Connection, find, get, query},
     lists::{List, Role, TOPIC_LISTS, mask},
     rows::{RowExt, clamped, int8},
 };
@@ -60,7 +59,7 @@ fn unpacked(packed: &[u8]) -> Result<(Option<Bytes>, u32), StoreError> {
 
 /// Needs a snapshot.
 pub(crate) async fn list_logs(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     intersections: &Intersections,
     filter: &LogFilter,
     page: PageRequest,
@@ -103,7 +102,7 @@ struct Required {
 
 impl Required {
     /// None if the filter cannot be satisfied.
-    async fn find(client: &impl GenericClient, filter: &LogFilter) -> Result<Option<Self>, StoreError> {
+    async fn find(client: &dyn Connection, filter: &LogFilter) -> Result<Option<Self>, StoreError> {
         let mut required = Self { emitter: None, topics: [None; MAX_TOPICS], source: None };
         if let Some(address) = &filter.address {
             required.emitter = address_id(client, address).await?;
@@ -143,7 +142,7 @@ impl Required {
     /// The ids in a span that are in all lists: those of the shortest one, filtered by the rows of the logs.
     async fn intersect(
         &self,
-        client: &impl GenericClient,
+        client: &dyn Connection,
         lists: &[(List, u64)],
         low: i64,
         high: i64,
@@ -168,12 +167,12 @@ impl Required {
     }
 }
 
-async fn topic_id(client: &impl GenericClient, topic: &B256) -> Result<Option<u64>, StoreError> {
+async fn topic_id(client: &dyn Connection, topic: &B256) -> Result<Option<u64>, StoreError> {
     let row = find(client, "select id from log_topic where topic = $1", &[&topic.as_slice()]).await?;
     row.map(|row| row.u64(0)).transpose()
 }
 
-async fn source_id(client: &impl GenericClient, emitter: u64, topic: u64) -> Result<Option<u64>, StoreError> {
+async fn source_id(client: &dyn Connection, emitter: u64, topic: u64) -> Result<Option<u64>, StoreError> {
     let sql = "select id from log_source where emitter = $1 and topic = $2";
     let row = find(client, sql, &[&int8(emitter), &int8(topic)]).await?;
     row.map(|row| row.u64(0)).transpose()

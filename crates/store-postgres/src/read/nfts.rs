@@ -1,4 +1,3 @@
-use deadpool_postgres::GenericClient;
 use domain::{Address, Balance, HeldNft, Holder, Nft, Order, Page, PageRequest, TokenKind, Transfer, U256};
 use store::StoreError;
 use tokio_postgres::Row;
@@ -9,7 +8,7 @@ use super::{
     transfers::{TRANSFERS, transfer_from_row},
 };
 use crate::{
-    database::{find, query},
+    database::{Connection, find, query},
     numeric::Numeric,
     ranks::{HELD_NFTS, NFT_HOLDERS},
     rows::{RowExt, clamped, int8, to_u256},
@@ -33,7 +32,7 @@ fn nft_from_row(row: &Row, first: usize) -> Result<Nft, StoreError> {
 }
 
 pub(crate) async fn list_nfts(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     token: Address,
     page: PageRequest,
 ) -> Result<Option<Page<Nft>>, StoreError> {
@@ -52,16 +51,12 @@ pub(crate) async fn list_nfts(
     if rows.is_empty() { Ok(None) } else { page_of(&rows, |row| nft_from_row(row, 2)).map(Some) }
 }
 
-pub(crate) async fn find_nft(client: &impl GenericClient, token: Address, id: U256) -> Result<Option<Nft>, StoreError> {
+pub(crate) async fn find_nft(client: &dyn Connection, token: Address, id: U256) -> Result<Option<Nft>, StoreError> {
     Ok(find_numbered(client, token, id).await?.map(|(_, nft)| nft))
 }
 
 /// An id with its number.
-async fn find_numbered(
-    client: &impl GenericClient,
-    token: Address,
-    id: U256,
-) -> Result<Option<(u64, Nft)>, StoreError> {
+async fn find_numbered(client: &dyn Connection, token: Address, id: U256) -> Result<Option<(u64, Nft)>, StoreError> {
     let sql = format!(
         "select n.id, {NFT} from address a join token t on t.id = a.id join nft n on n.token = a.id
         left join address o on o.id = n.owner where a.address = $1 and n.token_id = $2"
@@ -72,7 +67,7 @@ async fn find_numbered(
 
 /// Needs a snapshot.
 pub(crate) async fn list_nft_holders(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     token: Address,
     id: U256,
     page: PageRequest,
@@ -93,7 +88,7 @@ pub(crate) async fn list_nft_holders(
 }
 
 pub(crate) async fn list_nft_transfers(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     token: Address,
     id: U256,
     page: PageRequest,
@@ -111,7 +106,7 @@ pub(crate) async fn list_nft_transfers(
 }
 
 pub(crate) async fn list_held_nfts(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     address: Address,
     page: PageRequest,
 ) -> Result<Page<HeldNft>, StoreError> {

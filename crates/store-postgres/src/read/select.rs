@@ -3,7 +3,6 @@
 //! With at most one condition, the page is part of the statement that reads its rows. With more, the lists are read and
 //! intersected.
 
-use deadpool_postgres::GenericClient;
 use domain::{Address, BlockRange, Order, Page, PageRequest};
 use store::{Parties, StoreError};
 use tokio_postgres::Row;
@@ -13,7 +12,7 @@ use super::{
     pages::clamped_range,
 };
 use crate::{
-    database::{find, get, query},
+    database::{Connection, find, get, query},
     lists::{List, Role, mask},
     rows::{RowExt, clamped, int8},
 };
@@ -112,7 +111,7 @@ impl PageParameters {
         }
     }
 
-    pub(super) async fn query(&self, client: &impl GenericClient, sql: &str) -> Result<Vec<Row>, StoreError> {
+    pub(super) async fn query(&self, client: &dyn Connection, sql: &str) -> Result<Vec<Row>, StoreError> {
         let Self { from, to, offset, limit, newest_first, address } = self;
         match address {
             Some(address) => query(client, sql, &[from, to, offset, limit, newest_first, address]).await,
@@ -123,7 +122,7 @@ impl PageParameters {
 
 /// A page of the ids that satisfy all conditions.
 pub(super) async fn intersect(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     intersections: &Intersections,
     numbering: Numbering,
     conditions: &[Condition],
@@ -147,7 +146,7 @@ pub(super) async fn intersect(
 
 /// The ids assigned in a range of blocks; None for an empty index.
 pub(super) async fn span(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     numbering: Numbering,
     blocks: BlockRange,
 ) -> Result<Option<(i64, i64)>, StoreError> {
@@ -159,7 +158,7 @@ pub(super) async fn span(
 }
 
 pub(super) async fn ids(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     condition: Condition,
     low: i64,
     high: i64,
@@ -169,13 +168,13 @@ pub(super) async fn ids(
     owner_ids(client, list, owner, role, low, high).await
 }
 
-pub(super) async fn address_id(client: &impl GenericClient, address: &Address) -> Result<Option<u64>, StoreError> {
+pub(super) async fn address_id(client: &dyn Connection, address: &Address) -> Result<Option<u64>, StoreError> {
     let row = find(client, "select id from address where address = $1", &[&address.as_slice()]).await?;
     row.map(|row| row.u64(0)).transpose()
 }
 
 pub(super) async fn owner_ids(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     list: List,
     owner: u64,
     role: Role,

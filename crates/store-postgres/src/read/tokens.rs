@@ -1,6 +1,5 @@
 use std::cmp::Reverse;
 
-use deadpool_postgres::GenericClient;
 use domain::{
     Address, Balance, BalanceKey, BalanceSource, Holder, Order, Page, PageRequest, Token, TokenBalance, TokenBalanceAt,
 };
@@ -9,7 +8,7 @@ use tokio_postgres::Row;
 
 use super::pages::page_of;
 use crate::{
-    database::{find, query},
+    database::{Connection, find, query},
     numeric::Numeric,
     ranks::{HELD_TOKENS, HOLDERS, RankedSet},
     rows::{RowExt, clamped},
@@ -20,14 +19,14 @@ use crate::{
 /// Maximum tokens considered for one prefix, so that a single letter does not scan the names of the whole chain.
 const MAX_CANDIDATES: i64 = 200;
 
-pub(crate) async fn find_token(client: &impl GenericClient, address: Address) -> Result<Option<Token>, StoreError> {
+pub(crate) async fn find_token(client: &dyn Connection, address: Address) -> Result<Option<Token>, StoreError> {
     let sql = format!("select {TOKEN} from address a join token t on t.id = a.id where a.address = $1");
     let row = find(client, &sql, &[&address.as_slice()]).await?;
     row.map(|row| token_from_row(&row, 0)).transpose()
 }
 
 /// Sets are stored in their default order.
-pub(crate) async fn list_tokens(client: &impl GenericClient, page: PageRequest) -> Result<Page<Token>, StoreError> {
+pub(crate) async fn list_tokens(client: &dyn Connection, page: PageRequest) -> Result<Page<Token>, StoreError> {
     let sql = format!(
         "select rank_total($1, $2), r.n, {TOKEN} from (select 1) one
         left join lateral rank_page($1, $2, $3, $4, $5) r on true
@@ -41,7 +40,7 @@ pub(crate) async fn list_tokens(client: &impl GenericClient, page: PageRequest) 
 }
 
 pub(crate) async fn list_holders(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     token: Address,
     page: PageRequest,
 ) -> Result<Option<Page<Holder>>, StoreError> {
@@ -56,7 +55,7 @@ pub(crate) async fn list_holders(
 }
 
 pub(crate) async fn list_address_tokens(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     address: Address,
     page: PageRequest,
 ) -> Result<Page<TokenBalance>, StoreError> {
@@ -72,7 +71,7 @@ pub(crate) async fn list_address_tokens(
 }
 
 pub(crate) async fn find_token_balance(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     key: BalanceKey,
 ) -> Result<Option<TokenBalanceAt>, StoreError> {
     let sql = format!(
@@ -96,7 +95,7 @@ pub(crate) async fn find_token_balance(
 
 /// The rows of a page of the set of an address.
 pub(super) async fn page_of_address(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     sql: &str,
     kind: i16,
     address: Address,
@@ -107,7 +106,7 @@ pub(super) async fn page_of_address(
 }
 
 pub(crate) async fn search_tokens(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     beginning: &str,
     limit: usize,
 ) -> Result<Vec<Token>, StoreError> {

@@ -1,4 +1,3 @@
-use deadpool_postgres::GenericClient;
 use domain::{
     Address, BlockRange, Exchange, Page, PageRequest, Pool, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken,
 };
@@ -12,7 +11,7 @@ use super::{
     transactions::KNOWN_PAGE,
 };
 use crate::{
-    database::{find, query},
+    database::{Connection, find, query},
     lists::{List, Role, exchange_owner},
     rows::{RowExt, int8},
     tokens::decimals_from,
@@ -84,7 +83,7 @@ fn conditions(filter: &TradeFilter) -> Vec<Condition> {
 
 /// Needs a snapshot if the filter combines lists.
 pub(crate) async fn list_trades(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     intersections: &Intersections,
     filter: &TradeFilter,
     page: PageRequest,
@@ -108,7 +107,7 @@ pub(crate) async fn list_trades(
 
 /// A page of the trades on any of the exchanges that satisfy all conditions. No trade is on two exchanges.
 async fn select_by_exchange(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     intersections: &Intersections,
     exchanges: &[Exchange],
     conditions: &[Condition],
@@ -138,7 +137,7 @@ async fn select_by_exchange(
 }
 
 /// The owners of the lists of exchanges that have any.
-async fn exchange_owners(client: &impl GenericClient, exchanges: &[Exchange]) -> Result<Vec<u64>, StoreError> {
+async fn exchange_owners(client: &dyn Connection, exchanges: &[Exchange]) -> Result<Vec<u64>, StoreError> {
     let mut owners = Vec::new();
     for exchange in exchanges {
         if let Some(factory) = address_id(client, &exchange.factory).await? {
@@ -149,7 +148,7 @@ async fn exchange_owners(client: &impl GenericClient, exchanges: &[Exchange]) ->
 }
 
 async fn one_exchange(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     owner: u64,
     low: i64,
     high: i64,
@@ -162,7 +161,7 @@ async fn one_exchange(
     row.map_or(Ok(Page::empty(0)), |row| Ok(Page { total: row.u64(0)?, items: row.value(1)? }))
 }
 
-pub(crate) async fn find_pool(client: &impl GenericClient, address: Address) -> Result<Option<Pool>, StoreError> {
+pub(crate) async fn find_pool(client: &dyn Connection, address: Address) -> Result<Option<Pool>, StoreError> {
     let sql = "select p.style, f.address, a0.address, a1.address from address a join pool p on p.id = a.id
         join address f on f.id = p.factory join address a0 on a0.id = p.token0 join address a1 on a1.id = p.token1
         where a.address = $1";

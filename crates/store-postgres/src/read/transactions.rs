@@ -1,4 +1,3 @@
-use deadpool_postgres::GenericClient;
 use domain::{B256, Page, PageRequest, Selector, Transaction, TransactionEvents, TransactionFilter};
 use store::{Parties, StoreError};
 use tokio_postgres::Row;
@@ -11,7 +10,7 @@ use super::{
     transfers::{TRANSFERS, transfer_from_row},
 };
 use crate::{
-    database::{find, query},
+    database::{Connection, find, query},
     lists::List,
     rows::{RowExt, int8},
 };
@@ -47,10 +46,7 @@ fn transaction_from_row(row: &Row) -> Result<Transaction, StoreError> {
     })
 }
 
-pub(crate) async fn find_transaction(
-    client: &impl GenericClient,
-    hash: B256,
-) -> Result<Option<Transaction>, StoreError> {
+pub(crate) async fn find_transaction(client: &dyn Connection, hash: B256) -> Result<Option<Transaction>, StoreError> {
     let found = "select 1::int8 as total, array(select id from transaction where hash = $1) as ids";
     let rows = query(client, &TRANSACTIONS.statement(found), &[&hash.as_slice()]).await?;
     Ok(page_of(&rows, transaction_from_row)?.items.into_iter().next())
@@ -63,7 +59,7 @@ pub(crate) fn combines_transaction_lists(filter: &TransactionFilter) -> bool {
 
 /// Needs a snapshot if the filter combines lists.
 pub(crate) async fn list_transactions(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     intersections: &Intersections,
     filter: &TransactionFilter,
     page: PageRequest,
@@ -89,7 +85,7 @@ pub(super) const KNOWN_PAGE: &str = "select $1::int8 as total, $2::int8[] as ids
 /// Transfers and trades are stored in the order of their transactions, so those of one are within the span of its block.
 /// Needs a snapshot.
 pub(crate) async fn find_transaction_events(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     hash: B256,
     offset: u64,
     limit: u32,

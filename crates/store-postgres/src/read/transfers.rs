@@ -1,4 +1,3 @@
-use deadpool_postgres::GenericClient;
 use domain::{Page, PageRequest, Transfer, TransferEvent, TransferFilter};
 use store::{Parties, StoreError};
 use tokio_postgres::Row;
@@ -10,7 +9,7 @@ use super::{
     transactions::KNOWN_PAGE,
 };
 use crate::{
-    database::query,
+    database::{Connection, query},
     lists::{List, Role},
     numeric::Numeric,
     rows::{RowExt, int8, to_u256},
@@ -56,7 +55,7 @@ pub(crate) fn combines_transfer_lists(filter: &TransferFilter) -> bool {
 
 /// Needs a snapshot if the filter combines lists.
 pub(crate) async fn list_transfers(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     intersections: &Intersections,
     filter: &TransferFilter,
     page: PageRequest,

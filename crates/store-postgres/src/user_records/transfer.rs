@@ -1,17 +1,17 @@
 //! Reads and writes API keys for a copy of all records.
 
-use deadpool_postgres::{GenericClient, Transaction};
+use deadpool_postgres::Transaction;
 use domain::{Address, ApiKey};
 use store::{Record, RecordPosition, StoreError, UsedProof};
 
 use super::{KEY, key_from_row};
 use crate::{
-    database::{execute, query},
+    database::{Connection, execute, query},
     rows::{RowExt, int8, limit},
 };
 
 pub(crate) async fn read_keys(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     after: Option<RecordPosition>,
     count: usize,
 ) -> Result<Vec<Record>, StoreError> {
@@ -25,7 +25,7 @@ pub(crate) async fn read_keys(
 }
 
 pub(crate) async fn read_proofs(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     after: Option<RecordPosition>,
     count: usize,
 ) -> Result<Vec<Record>, StoreError> {

@@ -1,6 +1,6 @@
 //! Verification jobs. They are numbered in order of submission, so that the oldest can be deleted.
 
-use deadpool_postgres::{GenericClient, Transaction};
+use deadpool_postgres::Transaction;
 use domain::{
     CreationCheck, JobFailure, JobId, JobRefusal, JobResult, JobVerdict, MatchKind, UnixMillis, VerificationJob,
 };
@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 
 use super::{match_from, match_number};
 use crate::{
-    database::{execute, find as find_row, get},
+    database::{Connection, execute, find as find_row, get},
     locks,
     rows::{RowExt, clamped, int8},
 };
@@ -37,7 +37,7 @@ const FAILURES: [JobFailure; 6] = [
     JobFailure::Internal,
 ];
 
-pub(super) async fn find(client: &impl GenericClient, id: JobId) -> Result<Option<VerificationJob>, StoreError> {
+pub(super) async fn find(client: &dyn Connection, id: JobId) -> Result<Option<VerificationJob>, StoreError> {
     let sql = format!("select {COLUMNS} from verification_job where id = $1");
     let row = find_row(client, &sql, &[&id.as_bytes().as_slice()]).await?;
     row.map(|row| job_from_row(id, &row)).transpose()

@@ -1,6 +1,6 @@
 //! Reads and writes verified contracts for a copy of all records.
 
-use deadpool_postgres::{GenericClient, Transaction};
+use deadpool_postgres::Transaction;
 use domain::{Address, Balance, JobId};
 use store::{
     DeploymentRecord, JobRecord, Record, RecordPosition, StoreError, VerifiedCodeRecord, VerifiedContractRecord,
@@ -8,7 +8,7 @@ use store::{
 
 use super::{RECORD, deployment_from_row, jobs, put_code, put_deployment, record_from_row};
 use crate::{
-    database::{execute, query},
+    database::{Connection, execute, query},
     ranks::{RankMoves, RankedSet, id_tie},
     read,
     rows::{RowExt, int8, limit, to_address},
@@ -18,7 +18,7 @@ use crate::{
 const CODES_AT_ONCE: usize = 16;
 
 pub(crate) async fn read_codes(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     after: Option<RecordPosition>,
     count: usize,
 ) -> Result<Vec<Record>, StoreError> {
@@ -49,7 +49,7 @@ pub(crate) async fn read_codes(
 }
 
 pub(crate) async fn read_contracts(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     after: Option<RecordPosition>,
     count: usize,
 ) -> Result<Vec<Record>, StoreError> {
@@ -67,7 +67,7 @@ pub(crate) async fn read_contracts(
 }
 
 pub(crate) async fn read_deployments(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     after: Option<RecordPosition>,
     count: usize,
 ) -> Result<Vec<Record>, StoreError> {
@@ -87,7 +87,7 @@ pub(crate) async fn read_deployments(
 }
 
 pub(crate) async fn read_jobs(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     after: Option<RecordPosition>,
     count: usize,
 ) -> Result<Vec<Record>, StoreError> {

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deadpool_postgres::{GenericClient, Transaction};
+use deadpool_postgres::Transaction;
 use domain::{BlockNumber, BlockRef, DeliveryNumber, DropCount, Webhook, WebhookId};
 use store::{StoreError, WebhookLimits};
 
 use super::{find_webhook, rows, sender};
 use crate::{
-    database::{execute, find, get, query},
+    database::{Connection, execute, find, get, query},
     locks,
     rows::{RowExt, int8},
 };
@@ -31,7 +31,7 @@ pub(super) struct ProgressRow {
 }
 
 impl ProgressRow {
-    pub(super) async fn read(client: &impl GenericClient) -> Result<Self, StoreError> {
+    pub(super) async fn read(client: &dyn Connection) -> Result<Self, StoreError> {
         let sql =
             "select version, last_webhook, last_event, cursor_number, cursor_hash, retracting_from, webhooks, pending,
             dropped, is_copied, internal_cursor from webhook_progress";
@@ -87,7 +87,7 @@ pub(super) struct DeliveryLog {
     pub(super) is_orphaned: bool,
 }
 
-pub(super) async fn read_log(client: &impl GenericClient, webhook: WebhookId) -> Result<DeliveryLog, StoreError> {
+pub(super) async fn read_log(client: &dyn Connection, webhook: WebhookId) -> Result<DeliveryLog, StoreError> {
     let sql = "select first, next, pending, dropped, reported, is_orphaned from delivery_log where webhook = $1";
     let Some(row) = find(client, sql, &[&int8(webhook)]).await? else {
         let dropped = DropCount::default();

@@ -7,6 +7,7 @@ use std::{
 
 use deadpool_postgres::Object;
 use domain::WebhookId;
+use futures::future::BoxFuture;
 use store::{StoreError, WebhookLimits, WebhookTotals};
 
 use super::{
@@ -89,11 +90,13 @@ impl PostgresWebhookRecords {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn list_changes(&self, after: u64) -> Result<(Vec<WebhookId>, u64), StoreError> {
-        let sql = "select webhook, number from webhook_change where number > $1 order by number";
-        let rows = query(&self.connection().await?, sql, &[&int8(after)]).await?;
-        let last = rows.last().map_or(Ok(after), |row| row.u64(1))?;
-        Ok((rows.iter().map(|row| row.u64(0)).collect::<Result<_, _>>()?, last))
+    pub fn list_changes(&self, after: u64) -> BoxFuture<'_, Result<(Vec<WebhookId>, u64), StoreError>> {
+        Box::pin(async move {
+            let sql = "select webhook, number from webhook_change where number > $1 order by number";
+            let rows = query(&self.connection().await?, sql, &[&int8(after)]).await?;
+            let last = rows.last().map_or(Ok(after), |row| row.u64(1))?;
+            Ok((rows.iter().map(|row| row.u64(0)).collect::<Result<_, _>>()?, last))
+        })
     }
 
     pub(super) async fn connection(&self) -> Result<Object, StoreError> {

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use deadpool_postgres::GenericClient;
 use domain::{B256, BlockNumber, DeliveryNumber, DeliveryStatus, NewDelivery, UnixMillis, WebhookId};
 use store::{
     InternalMatches, MATCHED_BLOCK_HISTORY, MatchedBlock, Matches, NewEvent, Part, Recipient, Removal, RetractedBatch,
@@ -15,7 +14,7 @@ use super::{
     rows::{DELIVERY, DeliveryRow, put_status},
 };
 use crate::{
-    database::{execute, query},
+    database::{Connection, execute, query},
     rows::{RowExt, int8, limit},
 };
 
@@ -250,7 +249,7 @@ impl Change<'_> {
     }
 }
 
-pub(super) async fn list_retracted(client: &impl GenericClient, count: usize) -> Result<RetractedBatch, StoreError> {
+pub(super) async fn list_retracted(client: &dyn Connection, count: usize) -> Result<RetractedBatch, StoreError> {
     let mut batch = RetractedBatch { deliveries: Vec::new(), upto: None };
     let Some(first) = ProgressRow::read(client).await?.retracting_from else { return Ok(batch) };
     let sql = format!(

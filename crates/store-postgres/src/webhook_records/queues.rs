@@ -1,6 +1,5 @@
 //! Claiming messages.
 
-use deadpool_postgres::GenericClient;
 use domain::{ClaimedDelivery, UnixMillis, WebhookId};
 use store::{LONGEST_WAIT, StoreError};
 
@@ -10,7 +9,7 @@ use super::{
     rows::{id_from, kind_from},
 };
 use crate::{
-    database::{find, query},
+    database::{Connection, find, query},
     rows::{RowExt, clamped, int8, limit},
 };
 
@@ -30,19 +29,13 @@ pub(super) fn due_of(webhook: &str) -> String {
 }
 
 /// For any webhook.
-pub(super) async fn next_due(
-    client: &impl GenericClient,
-    webhook: WebhookId,
-) -> Result<Option<UnixMillis>, StoreError> {
+pub(super) async fn next_due(client: &dyn Connection, webhook: WebhookId) -> Result<Option<UnixMillis>, StoreError> {
     let sql = format!("select {}", due_of("$1"));
     find(client, &sql, &[&int8(webhook)]).await?.map_or(Ok(None), |row| row.option_u64(0))
 }
 
 /// For an active webhook.
-pub(super) async fn find_due(
-    client: &impl GenericClient,
-    webhook: WebhookId,
-) -> Result<Option<UnixMillis>, StoreError> {
+pub(super) async fn find_due(client: &dyn Connection, webhook: WebhookId) -> Result<Option<UnixMillis>, StoreError> {
     let sql = format!("select {} from webhook w where w.id = $1 and w.is_active", due_of("$1"));
     find(client, &sql, &[&int8(webhook)]).await?.map_or(Ok(None), |row| row.option_u64(0))
 }

@@ -1,6 +1,6 @@
 //! Webhooks and deliveries as rows.
 
-use deadpool_postgres::{GenericClient, Transaction};
+use deadpool_postgres::Transaction;
 use domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryStatus, EventKind, EventKinds, EventLocation, RetiredSecret,
     SealedSecret, UnixMillis, Webhook, WebhookId,
@@ -9,7 +9,7 @@ use store::StoreError;
 use tokio_postgres::Row;
 
 use crate::{
-    database::{execute, find},
+    database::{Connection, execute, find},
     rows::{RowExt, int8, to_text},
 };
 
@@ -187,7 +187,7 @@ fn attempts_from(row: &Row, first: usize) -> Result<Vec<Attempt>, StoreError> {
 
 /// The newest delivery with this id.
 pub(super) async fn find_by_id(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     webhook: WebhookId,
     id: DeliveryId,
 ) -> Result<Option<DeliveryRow>, StoreError> {

@@ -8,6 +8,7 @@ use std::{
 };
 
 use domain::WebhookId;
+use futures::future::BoxFuture;
 use futures::{
     Stream, StreamExt,
     future::{Either, select},
@@ -63,16 +64,25 @@ impl Sender {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn take_part(&self, news: impl Fn(QueueNews)) -> Result<(), StoreError> {
-        let (client, mut connection) = self.database.url().connect().await.map_err(store_error)?;
-        let messages = poll_fn(move |context| connection.poll_message(context));
-        let (receiving, beating) = (receive(messages, &news), self.beat_until_lost(&client, &news));
-        match select(pin!(receiving), pin!(beating)).await {
-            Either::Left((ended, _)) | Either::Right((ended, _)) => ended,
-        }
+    pub fn take_part<'a>(
+        &'a self,
+        news: &'a (dyn Fn(QueueNews) + Send + Sync),
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let (client, mut connection) = self.database.url().connect().await.map_err(store_error)?;
+            let messages = poll_fn(move |context| connection.poll_message(context));
+            let (receiving, beating) = (receive(messages, news), self.beat_until_lost(&client, news));
+            match select(pin!(receiving), pin!(beating)).await {
+                Either::Left((ended, _)) | Either::Right((ended, _)) => ended,
+            }
+        })
     }
 
-    async fn beat_until_lost(&self, client: &Client, news: &impl Fn(QueueNews)) -> Result<(), StoreError> {
+    async fn beat_until_lost(
+        &self,
+        client: &Client,
+        news: &(dyn Fn(QueueNews) + Send + Sync),
+    ) -> Result<(), StoreError> {
         client.batch_execute(&format!("listen {CHANNEL}")).await.map_err(store_error)?;
         while !self.shares.has_left() {
             if self.beat(client, news).await? {
@@ -85,7 +95,7 @@ impl Sender {
     }
 
     /// Returns whether other queues may be those of this process than before.
-    async fn beat(&self, client: &Client, news: &impl Fn(QueueNews)) -> Result<bool, StoreError> {
+    async fn beat(&self, client: &Client, news: &(dyn Fn(QueueNews) + Send + Sync)) -> Result<bool, StoreError> {
         // One that was forgotten meanwhile is entered again.
         let sql = "with beaten as (
                 insert into sender values ($1, clock_timestamp())
@@ -147,18 +157,20 @@ impl Sender {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn leave(&self) -> Result<(), StoreError> {
-        self.shares.leave();
-        let mut connection = self.database.connection().await?;
-        let tx = connection.transaction().await.map_err(store_error)?;
-        let mut change = Change::begin(&tx, store::WebhookLimits::default()).await?;
-        let sql = "with gone as (delete from sender where token = $1)
-            delete from queue_owner where owner = $1 returning webhook";
-        for row in query(&tx, sql, &[&self.shares.token()]).await? {
-            change.announce(row.u64(0)?);
-        }
-        change.finish().await?;
-        tx.commit().await.map_err(store_error)
+    pub fn leave(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.shares.leave();
+            let mut connection = self.database.connection().await?;
+            let tx = connection.transaction().await.map_err(store_error)?;
+            let mut change = Change::begin(&tx, store::WebhookLimits::default()).await?;
+            let sql = "with gone as (delete from sender where token = $1)
+                delete from queue_owner where owner = $1 returning webhook";
+            for row in query(&tx, sql, &[&self.shares.token()]).await? {
+                change.announce(row.u64(0)?);
+            }
+            change.finish().await?;
+            tx.commit().await.map_err(store_error)
+        })
     }
 
     /// Takes the queue of a webhook for this process; false if it belongs to another one, or is to be sent by another one.
@@ -197,7 +209,7 @@ impl Sender {
 /// Receives notifications, and everything else that the server sends.
 async fn receive(
     messages: impl Stream<Item = Result<AsyncMessage, Error>>,
-    news: &impl Fn(QueueNews),
+    news: &(dyn Fn(QueueNews) + Send + Sync),
 ) -> Result<(), StoreError> {
     let mut messages = pin!(messages);
     while let Some(message) = messages.next().await {

@@ -1,6 +1,6 @@
 //! Reads and writes webhooks, their queues and the matching for a copy of all records.
 
-use deadpool_postgres::{GenericClient, Transaction};
+use deadpool_postgres::Transaction;
 use domain::{BlockRef, Delivery, DropCount, EventLocation, Webhook};
 use store::{
     DeliveryLogRecord, DeliveryRecord, EventRecord, HashPrefix, MatchedBlock, MatchingRecord, OrphanedBlockRecord,
@@ -14,12 +14,12 @@ use super::{
     rows::{DELIVERY, DeliveryRow, WEBHOOK, kind_number, put_webhook, status_number, webhook_from_row},
 };
 use crate::{
-    database::{execute, query},
+    database::{Connection, execute, query},
     rows::{RowExt, int8, limit},
 };
 
 pub(crate) async fn read_webhooks(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     after: Option<RecordPosition>,
     count: usize,
 ) -> Result<Vec<Record>, StoreError> {
@@ -33,7 +33,7 @@ pub(crate) async fn read_webhooks(
 }
 
 pub(crate) async fn read_logs(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     after: Option<RecordPosition>,
     count: usize,
 ) -> Result<Vec<Record>, StoreError> {
@@ -56,7 +56,7 @@ pub(crate) async fn read_logs(
 }
 
 pub(crate) async fn read_events(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     after: Option<RecordPosition>,
     count: usize,
 ) -> Result<Vec<Record>, StoreError> {
@@ -79,7 +79,7 @@ pub(crate) async fn read_events(
 }
 
 pub(crate) async fn read_deliveries(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     after: Option<RecordPosition>,
     count: usize,
 ) -> Result<Vec<Record>, StoreError> {
@@ -106,7 +106,7 @@ pub(crate) async fn read_deliveries(
 }
 
 pub(crate) async fn read_matched_blocks(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     after: Option<RecordPosition>,
     count: usize,
 ) -> Result<Vec<Record>, StoreError> {
@@ -123,7 +123,7 @@ pub(crate) async fn read_matched_blocks(
 }
 
 pub(crate) async fn read_orphaned_blocks(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     after: Option<RecordPosition>,
     count: usize,
 ) -> Result<Vec<Record>, StoreError> {
@@ -145,7 +145,7 @@ pub(crate) async fn read_orphaned_blocks(
     query(client, sql, &[&number, &prefix, &limit(count)]).await?.iter().map(orphaned).collect()
 }
 
-pub(crate) async fn read_matching(client: &impl GenericClient) -> Result<Record, StoreError> {
+pub(crate) async fn read_matching(client: &dyn Connection) -> Result<Record, StoreError> {
     let ProgressRow { version, last_webhook, last_event, cursor, retracting_from, internal, .. } =
         ProgressRow::read(client).await?;
     Ok(Record::Matching(MatchingRecord { version, last_webhook, last_event, cursor, retracting_from, internal }))

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deadpool_postgres::{GenericClient, Transaction};
+use deadpool_postgres::Transaction;
 use domain::{Address, ApprovalScope, Balance, BlockChanges, BlockNumber, TokenKind, U256};
 use store::{ChainTotals, StoreError, Undo};
 use tokio_postgres::Row;
 
 use crate::{
-    database::{execute, query},
+    database::{Connection, execute, query},
     lists::AddressId,
     numeric::Numeric,
     ranks::{RankMoves, RankedSet, id_tie},
@@ -94,7 +94,7 @@ pub(super) struct Approvals {
 impl Approvals {
     /// Reads what the blocks may change. `address` finds the id of a known address.
     pub(super) async fn read(
-        client: &impl GenericClient,
+        client: &dyn Connection,
         blocks: &[BlockChanges],
         address: impl Fn(&Address) -> Option<AddressId>,
     ) -> Result<Self, StoreError> {
@@ -120,7 +120,7 @@ impl Approvals {
 
     async fn read_by_spender(
         &mut self,
-        client: &impl GenericClient,
+        client: &dyn Connection,
         keys: &BTreeSet<ApprovalKey>,
     ) -> Result<(), StoreError> {
         let (mut tokens, mut owners, mut scopes, mut spenders) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -149,11 +149,7 @@ impl Approvals {
         Ok(())
     }
 
-    async fn read_by_id(
-        &mut self,
-        client: &impl GenericClient,
-        keys: &BTreeSet<ApprovalKey>,
-    ) -> Result<(), StoreError> {
+    async fn read_by_id(&mut self, client: &dyn Connection, keys: &BTreeSet<ApprovalKey>) -> Result<(), StoreError> {
         let (tokens, ids): (Vec<i64>, Vec<Numeric>) = keys
             .iter()
             .filter_map(|key| match key {

@@ -1,11 +1,10 @@
-use deadpool_postgres::GenericClient;
 use domain::DAY;
 use store::{CurrentDay, StoreError};
 
 use super::WriteState;
 use crate::{
     chain::Chain,
-    database::get,
+    database::{Connection, get},
     read::first_blocks_since,
     rows::{RowExt, int8},
 };
@@ -14,7 +13,7 @@ impl WriteState {
     /// The day of the tip, searched after a start, a revert or a failure. Not known again until a commit succeeds.
     pub(super) async fn take_day(
         &mut self,
-        client: &impl GenericClient,
+        client: &dyn Connection,
         chain: &Chain,
     ) -> Result<Option<CurrentDay>, StoreError> {
         match self.day.take() {
@@ -24,7 +23,7 @@ impl WriteState {
     }
 }
 
-async fn search_day(client: &impl GenericClient, chain: &Chain) -> Result<Option<CurrentDay>, StoreError> {
+async fn search_day(client: &dyn Connection, chain: &Chain) -> Result<Option<CurrentDay>, StoreError> {
     let (Some(tip), Some(first)) = (chain.tip, chain.first_block) else { return Ok(None) };
     let sql = "select timestamp, transactions from block where number = $1";
     let timestamp = get(client, sql, &[&int8(tip.number)]).await?.u64(0)?;

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use deadpool_postgres::GenericClient;
 use domain::{Address, B256, BlockChanges, BlockNumber, LogEvent};
 use foldhash::fast::RandomState;
 use store::StoreError;
@@ -14,7 +13,7 @@ use super::{
     step::Step,
 };
 use crate::{
-    database::query,
+    database::{Connection, query},
     lists::{AddressId, List, Role, TOPIC_LISTS},
     rows::{RowExt, int8},
 };
@@ -83,7 +82,7 @@ impl Prefetched {
     /// Reads the ids of all known topics and sources in the blocks. Needs those of addresses.
     pub(super) async fn read_logs(
         &mut self,
-        client: &impl GenericClient,
+        client: &dyn Connection,
         state: &mut WriteState,
         blocks: &[BlockChanges],
     ) -> Result<(), StoreError> {
@@ -105,7 +104,7 @@ impl Prefetched {
 }
 
 async fn topics(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     state: &mut WriteState,
     all: HashSet<B256, RandomState>,
 ) -> Result<FastMap<B256, u64>, StoreError> {
@@ -131,7 +130,7 @@ async fn topics(
 }
 
 async fn sources(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     state: &mut WriteState,
     all: BTreeSet<LogSource>,
 ) -> Result<FastMap<LogSource, u64>, StoreError> {

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deadpool_postgres::{GenericClient, Transaction};
+use deadpool_postgres::Transaction;
 use domain::{Address, Balance, BlockChanges, TokenKind, TransferEvent, U256};
 use store::{ChainTotals, StoreError};
 
 use super::copy::{self, NftCopy};
 use crate::{
-    database::{execute, find, query},
+    database::{Connection, execute, find, query},
     lists::AddressId,
     numeric::Numeric,
     ranks::{RankMoves, RankedSet, id_tie},
@@ -44,7 +44,7 @@ pub(super) struct NftMove<'a> {
 impl Nfts {
     /// Reads what the blocks may move. `address` finds the id of a known address.
     pub(super) async fn read(
-        client: &impl GenericClient,
+        client: &dyn Connection,
         blocks: &[BlockChanges],
         address: impl Fn(&Address) -> Option<AddressId>,
     ) -> Result<Self, StoreError> {

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use deadpool_postgres::GenericClient;
 use domain::{Address, B256, Balance, BlockChanges, PoolStyle};
 use foldhash::fast::RandomState;
 use store::{StoreError, fetch_policy::KnownCode};
 
 use super::{WriteState, approvals::Approvals, logs::LogSource, nfts::Nfts};
 use crate::{
-    database::query,
+    database::{Connection, query},
     lists::{AddressId, List},
     numeric::Numeric,
     rows::{RowExt, int8},
@@ -50,7 +49,7 @@ pub(super) struct Prefetched {
 
 impl Prefetched {
     pub(super) async fn read(
-        client: &impl GenericClient,
+        client: &dyn Connection,
         state: &mut WriteState,
         blocks: &[BlockChanges],
     ) -> Result<Self, StoreError> {
@@ -97,7 +96,7 @@ impl Prefetched {
 
 /// The ids of all known addresses in the blocks.
 async fn addresses(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     state: &mut WriteState,
     blocks: &[BlockChanges],
 ) -> Result<FastMap<Address, AddressId>, StoreError> {
@@ -137,7 +136,7 @@ async fn addresses(
 }
 
 async fn known_pools(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     ids: &BTreeSet<AddressId>,
 ) -> Result<FastMap<AddressId, KnownPool>, StoreError> {
     if ids.is_empty() {
@@ -166,7 +165,7 @@ pub(crate) fn style_from(number: i16) -> Result<PoolStyle, StoreError> {
     }
 }
 
-async fn balances(client: &impl GenericClient, pairs: &BTreeSet<Pair>) -> Result<FastMap<Pair, Balance>, StoreError> {
+async fn balances(client: &dyn Connection, pairs: &BTreeSet<Pair>) -> Result<FastMap<Pair, Balance>, StoreError> {
     let mut found = FastMap::default();
     if pairs.is_empty() {
         return Ok(found);
@@ -187,7 +186,7 @@ pub(super) fn split<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> (Vec<i64>,
 }
 
 async fn known_codes(
-    client: &impl GenericClient,
+    client: &dyn Connection,
     ids: &BTreeSet<AddressId>,
 ) -> Result<FastMap<AddressId, KnownCode>, StoreError> {
     if ids.is_empty() {

@@ -1,11 +1,10 @@
 use std::collections::BTreeMap;
 
-use deadpool_postgres::GenericClient;
 use store::StoreError;
 
 use super::WriteState;
 use crate::{
-    database::query,
+    database::{Connection, query},
     lists::{Counts, List, Tail},
     rows::{RowExt, int8},
 };
@@ -14,7 +13,7 @@ impl WriteState {
     /// The ends of lists by their owners, from the cache or in one query.
     pub(super) async fn tails_of(
         &mut self,
-        client: &impl GenericClient,
+        client: &dyn Connection,
         list: List,
         owners: impl IntoIterator<Item = u64>,
     ) -> Result<BTreeMap<u64, Tail>, StoreError> {
@@ -42,7 +41,7 @@ impl WriteState {
     }
 }
 
-async fn read_tails(client: &impl GenericClient, list: List, owners: &[i64]) -> Result<Vec<(u64, Tail)>, StoreError> {
+async fn read_tails(client: &dyn Connection, list: List, owners: &[i64]) -> Result<Vec<(u64, Tail)>, StoreError> {
     let counts = if list.has_roles() {
         "r.sent_before + run_count_below(r.first, r.rest, 1, 9223372036854775807),
             r.received_before + run_count_below(r.first, r.rest, 2, 9223372036854775807)"

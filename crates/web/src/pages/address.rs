@@ -232,7 +232,7 @@ impl WebState {
     async fn account(&self, address: Address) -> Option<Account> {
         let tip = self.sync.borrow().tip?;
         let may_call_node = || self.budget.allows_node_calls(ACCOUNT_CALLS);
-        let account = self.accounts.get_within_budget(tip, address, may_call_node).await;
+        let account = self.accounts.get_within_budget(tip, address, &may_call_node).await;
         account.inspect_err(|error| tracing::debug!(%error, "account unavailable")).ok()
     }
 
@@ -240,7 +240,7 @@ impl WebState {
     async fn unindexed_account(&self, address: Address) -> Option<Account> {
         let tip = self.sync.borrow().tip?;
         let may_call_node = || self.budget.allows_node_calls(ACCOUNT_CALLS);
-        let account = self.accounts.find_unindexed(tip, address, may_call_node).await;
+        let account = self.accounts.find_unindexed(tip, address, &may_call_node).await;
         let account = account.inspect_err(|error| tracing::debug!(%error, "account unavailable")).ok()?;
         Some(account.unwrap_or(Account { balance: U256::ZERO, nonce: 0, code: Code::None, block: tip.number }))
     }

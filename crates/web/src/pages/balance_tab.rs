@@ -82,7 +82,7 @@ impl WebState {
             }
             Ok(None) => {
                 let may_call_node = || self.budget.allows_node_calls(ACCOUNT_CALLS);
-                let history = coin_history(&*self.chain, &self.accounts, address, may_call_node).await;
+                let history = coin_history(&*self.chain, &self.accounts, address, &may_call_node).await;
                 found(history, "The chain has nothing about this address.")?
             }
             Err(error) => Err(error),

@@ -62,7 +62,7 @@ impl WebState {
         };
         let function = fields.text("function");
         let call = FunctionCall { address, function, arguments, from: None, at: CallBlock::Latest };
-        match self.details.call_contract(Box::pin(self.calls.encode(&call))).await {
+        match self.details.call_contract(self.calls.encode(&call)).await {
             Ok(Ok(input)) => FormAnswer::new(StatusCode::OK, input.to_string()),
             Ok(Err(error)) => failure(&error),
             Err(refused) => refusal(refused),
@@ -89,7 +89,7 @@ impl WebState {
             },
         };
         let call = FunctionCall { address, function: fields.text("function"), arguments, from, at };
-        Ok(match self.details.call_contract(Box::pin(self.calls.call(&call))).await {
+        Ok(match self.details.call_contract(self.calls.call(&call)).await {
             Ok(Ok(result)) => {
                 let text = result.as_text().map(str::to_owned);
                 FormAnswer::new(
