@@ -14,6 +14,9 @@ use tokio::{
 };
 
 const LISTENING: &str = "Listening on ";
+/// How lines with URLs start in the banner of the demo, in this order.
+const DEMO_PAGES: &str = "Open";
+const DEMO_NODE: &str = "Chain";
 /// A measurement sends more requests than the default limits allow.
 const UNLIMITED: [&str; 4] = ["--anonymous-requests-per-minute", "0", "--pages-per-minute", "0"];
 /// The unit of CPU time in /proc.
@@ -76,6 +79,28 @@ impl Explorer {
     /// Starts it with a limit of requests per minute for clients without a key.
     pub(crate) async fn start_with_limit(rpc: &str, data: &Path, anonymous: u32) -> anyhow::Result<Self> {
         Self::spawn(rpc, data, &["--anonymous-requests-per-minute", &anonymous.to_string()]).await
+    }
+
+    /// Starts the demo with a block every so many milliseconds; returns it with the URL of its node.
+    pub(crate) async fn start_demo(block_millis: u64) -> anyhow::Result<(Self, String)> {
+        let mut process = binary()?
+            .args(["demo", "--listen", "127.0.0.1:0", "--rpc-listen", "127.0.0.1:0", "--block-millis"])
+            .arg(block_millis.to_string())
+            .args(UNLIMITED)
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let mut lines = BufReader::new(process.stdout.take().context("no output")?).lines();
+        let mut urls = Vec::new();
+        while urls.len() < 2 {
+            let line = lines.next_line().await?.context("the demo exited at startup")?;
+            if let [DEMO_PAGES | DEMO_NODE, url, ..] = line.split_whitespace().collect::<Vec<_>>()[..] {
+                urls.push(url.trim_end_matches('/').to_owned());
+            }
+        }
+        let node = urls.pop().context("the demo does not print the address of its node")?;
+        let url = urls.pop().context("the demo does not print its address")?;
+        Ok((Self { process, url, client: reqwest::Client::new() }, node))
     }
 
     async fn spawn(rpc: &str, data: &Path, options: &[&str]) -> anyhow::Result<Self> {

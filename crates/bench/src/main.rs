@@ -25,6 +25,7 @@ mod postgres;
 mod progress;
 mod recording;
 mod replay;
+mod soak;
 mod verification;
 
 use std::io::Write;
@@ -106,6 +107,9 @@ async fn main() -> anyhow::Result<()> {
     if options.wants(Part::Endurance) {
         let chain = RecordedChain::make(options.chain()).await?;
         writeln!(out, "{}", api::measure_endurance(&chain, options.minutes, options.memory).await?)?;
+    }
+    if options.wants(Part::Soak) {
+        writeln!(out, "{}", soak::measure(options.soak(), options.memory).await?)?;
     }
     if options.wants(Part::Faults) {
         let chain = RecordedChain::make(FAULTS_CHAIN).await?;

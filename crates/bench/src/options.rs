@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::Parser;
 
-use crate::{chain::ChainPlan, replay::Conditions};
+use crate::{chain::ChainPlan, replay::Conditions, soak::SoakPlan};
 
 #[derive(Debug, Parser)]
 pub(crate) struct Options {
@@ -60,9 +60,17 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 60)]
     pub(crate) minutes: u64,
 
-    /// Megabytes of memory for the explorer under that load; less than the default, so that caches are full after minutes
+    /// Megabytes of memory for the explorer under that load, and in the soak; less than the default, so that caches are full after minutes
     #[arg(long, default_value_t = 192)]
     pub(crate) memory: u64,
+
+    /// Blocks of the soak; by default as many as the demo mines in a day
+    #[arg(long, default_value_t = 43_200)]
+    soak_blocks: u64,
+
+    /// Milliseconds between the blocks of the soak
+    #[arg(long, default_value_t = 20)]
+    soak_interval: u64,
 
     /// Measure only this part
     #[arg(long)]
@@ -87,6 +95,8 @@ pub(crate) enum Part {
     Faults,
     /// Memory and latency under 2,000 connections for an hour; not measured by default
     Endurance,
+    /// Memory of the demo and of `run` over a day of blocks, which are mined in minutes; not measured by default
+    Soak,
     /// Cost of keys and rate limits per request
     Overhead,
     /// Webhook deliveries, compared with a loop that only posts
@@ -112,11 +122,16 @@ pub(crate) enum Part {
 
 impl Options {
     pub(crate) fn wants(&self, part: Part) -> bool {
-        self.only.map_or(!matches!(part, Part::Serve | Part::Endurance | Part::Postgres), |only| only == part)
+        self.only
+            .map_or(!matches!(part, Part::Serve | Part::Endurance | Part::Soak | Part::Postgres), |only| only == part)
     }
 
     pub(crate) fn chain(&self) -> ChainPlan {
         ChainPlan { transactions: self.transactions, per_block: self.block_transactions }
+    }
+
+    pub(crate) fn soak(&self) -> SoakPlan {
+        SoakPlan { blocks: self.soak_blocks, interval: Duration::from_millis(self.soak_interval) }
     }
 
     pub(crate) fn load_seconds(&self) -> Duration {

@@ -2,8 +2,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use alloy_consensus::{Header, ReceiptEnvelope, TxEnvelope, transaction::Recovered};
-use alloy_primitives::{Address, B256, Sealed};
+use alloy_consensus::{
+    Block, BlockBody, Header, Receipt, ReceiptEnvelope, Transaction, TxEnvelope, transaction::Recovered,
+};
+use alloy_eips::eip4895::Withdrawals;
+use alloy_primitives::{Address, B256, Sealable, Sealed};
+use alloy_rlp::Encodable;
 use serde_json::value::RawValue;
 
 /// The identity of a block, as sent to subscribers.
@@ -44,6 +48,22 @@ pub struct Inclusion {
 }
 
 impl MinedBlock {
+    pub(crate) fn new(header: Header, transactions: Vec<MinedTransaction>) -> Self {
+        let body = BlockBody {
+            transactions: transactions.iter().map(|mined| mined.transaction.inner()).collect::<Vec<_>>(),
+            ommers: Vec::new(),
+            withdrawals: Some(Withdrawals::default()),
+        };
+        let size = Block::new(&header, body).length();
+        Self { header: header.seal_slow(), transactions, size, json: JsonCache::default() }
+    }
+
+    /// Approximate memory, without cached JSON.
+    pub(crate) fn memory(&self) -> usize {
+        let transactions: usize = self.transactions.iter().map(MinedTransaction::memory).sum();
+        size_of::<Self>() + transactions
+    }
+
     pub fn number(&self) -> u64 {
         self.header.number
     }
@@ -58,6 +78,34 @@ impl MinedBlock {
 }
 
 impl MinedTransaction {
+    /// `previous` is the transaction before it in the block.
+    pub(crate) fn new(
+        transaction: Recovered<TxEnvelope>,
+        receipt: Receipt,
+        previous: Option<&Self>,
+        base_fee: u64,
+    ) -> Self {
+        let (gas_before, first_log_index) = previous.map_or((0, 0), |previous| {
+            let logs = previous.receipt.logs().len() as u64;
+            (previous.receipt.cumulative_gas_used(), previous.first_log_index + logs)
+        });
+        Self {
+            gas_used: receipt.cumulative_gas_used.saturating_sub(gas_before),
+            effective_gas_price: transaction.effective_gas_price(Some(base_fee)),
+            // Also if the creation failed: receipts then contain the address, too.
+            created: transaction.is_create().then(|| transaction.signer().create(transaction.nonce())),
+            first_log_index,
+            receipt: ReceiptEnvelope::from_typed(transaction.tx_type(), receipt),
+            transaction,
+        }
+    }
+
+    fn memory(&self) -> usize {
+        let logs = self.receipt.logs().iter();
+        let logs: usize = logs.map(|log| size_of_val(log) + size_of_val(log.topics()) + log.data.data.len()).sum();
+        size_of::<Self>() + self.transaction.input().len() + logs
+    }
+
     pub fn hash(&self) -> B256 {
         *self.transaction.tx_hash()
     }
@@ -68,7 +116,7 @@ impl MinedTransaction {
 
     /// `None` for a contract creation.
     pub fn recipient(&self) -> Option<Address> {
-        alloy_consensus::Transaction::to(self.transaction.inner())
+        self.transaction.to()
     }
 
     pub fn succeeded(&self) -> bool {

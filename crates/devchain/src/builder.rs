@@ -1,19 +1,18 @@
 //! Builds and seals blocks.
 
 use alloy_consensus::{
-    Block, BlockBody, EMPTY_ROOT_HASH, Eip658Value, Header, Receipt, ReceiptEnvelope, Transaction, TxEnvelope,
-    TxReceipt, proofs, transaction::Recovered,
+    EMPTY_ROOT_HASH, Eip658Value, Header, Receipt, ReceiptEnvelope, Transaction, TxEnvelope, TxReceipt, proofs,
+    transaction::Recovered,
 };
-use alloy_eips::{eip1559::BaseFeeParams, eip4895::Withdrawals, eip7685::EMPTY_REQUESTS_HASH};
-use alloy_primitives::{Address, B256, Bloom, Bytes, Sealable};
-use alloy_rlp::Encodable;
+use alloy_eips::{eip1559::BaseFeeParams, eip7685::EMPTY_REQUESTS_HASH};
+use alloy_primitives::{Address, B256, Bloom, Bytes};
 use revm::{
     ExecuteCommitEvm,
     context::result::{EVMError, ExecutionResult, InvalidTransaction},
 };
 
 use crate::{
-    block::{JsonCache, MinedBlock, MinedTransaction},
+    block::{MinedBlock, MinedTransaction},
     config::DevChainConfig,
     evm::{self, AncestorHashes, ChainEvm, ExecutionState},
     state::WorldState,
@@ -42,7 +41,6 @@ pub(crate) struct BlockBuilder {
     header: Header,
     evm: ChainEvm,
     transactions: Vec<MinedTransaction>,
-    logs: u64,
 }
 
 impl BlockBuilder {
@@ -64,12 +62,7 @@ impl BlockBuilder {
             ..empty_header(config)
         };
         let state = ExecutionState { world, ancestors };
-        Self {
-            evm: evm::for_block(config.chain_id, evm::block_env(&header), state),
-            header,
-            transactions: Vec::new(),
-            logs: 0,
-        }
+        Self { evm: evm::for_block(config.chain_id, evm::block_env(&header), state), header, transactions: Vec::new() }
     }
 
     pub(crate) fn world(&self) -> &WorldState {
@@ -96,25 +89,15 @@ impl BlockBuilder {
     }
 
     fn record(&mut self, transaction: &Recovered<TxEnvelope>, result: ExecutionResult, base_fee: u64) {
-        let gas_used = result.gas().tx_gas_used();
-        self.header.gas_used += gas_used;
+        self.header.gas_used += result.gas().tx_gas_used();
         let succeeded = result.is_success();
-        let created = result.created_address();
         let receipt = Receipt {
             status: Eip658Value::Eip658(succeeded),
             cumulative_gas_used: self.header.gas_used,
             logs: if succeeded { result.into_logs() } else { Vec::new() },
         };
-        let first_log_index = self.logs;
-        self.logs += receipt.logs.len() as u64;
-        self.transactions.push(MinedTransaction {
-            receipt: ReceiptEnvelope::from_typed(transaction.tx_type(), receipt),
-            gas_used,
-            effective_gas_price: transaction.effective_gas_price(Some(base_fee)),
-            created: created.or_else(|| failed_creation(transaction)),
-            first_log_index,
-            transaction: transaction.clone(),
-        });
+        let mined = MinedTransaction::new(transaction.clone(), receipt, self.transactions.last(), base_fee);
+        self.transactions.push(mined);
     }
 
     /// Seals the block and returns it with the state after it.
@@ -126,7 +109,7 @@ impl BlockBuilder {
         self.header.transactions_root = proofs::calculate_transaction_root(&bodies);
         self.header.receipts_root = proofs::calculate_receipt_root(&receipts);
         self.header.logs_bloom = receipts.iter().fold(Bloom::ZERO, |bloom, receipt| bloom | receipt.bloom());
-        (sealed(self.header, self.transactions), world)
+        (MinedBlock::new(self.header, self.transactions), world)
     }
 }
 
@@ -138,7 +121,7 @@ pub(crate) fn genesis(config: &DevChainConfig, world: &WorldState) -> MinedBlock
         state_root: world.root(),
         ..empty_header(config)
     };
-    sealed(header, Vec::new())
+    MinedBlock::new(header, Vec::new())
 }
 
 /// The base fee of the block after `header`.
@@ -157,19 +140,4 @@ fn empty_header(config: &DevChainConfig) -> Header {
         requests_hash: Some(EMPTY_REQUESTS_HASH),
         ..Header::default()
     }
-}
-
-fn sealed(header: Header, transactions: Vec<MinedTransaction>) -> MinedBlock {
-    let body = BlockBody {
-        transactions: transactions.iter().map(|mined| mined.transaction.inner()).collect::<Vec<_>>(),
-        ommers: Vec::new(),
-        withdrawals: Some(Withdrawals::default()),
-    };
-    let size = Block::new(&header, body).length();
-    MinedBlock { header: header.seal_slow(), transactions, size, json: JsonCache::default() }
-}
-
-/// Receipts contain the contract address even if the creation failed.
-fn failed_creation(transaction: &Recovered<TxEnvelope>) -> Option<Address> {
-    transaction.is_create().then(|| transaction.signer().create(transaction.nonce()))
 }

@@ -20,12 +20,13 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    archive::ArchiveError,
     block::{BlockSummary, Inclusion, MinedBlock},
     builder::{self, BlockBuilder, BlockPlan},
     call::{Call, CallError, Simulation},
-    config::{DevChainConfig, MIN_HISTORY},
+    config::DevChainConfig,
     keys,
-    ledger::{BlockInput, Ledger, Snapshot, StateUnavailable},
+    ledger::{BlockInput, HistoryLimit, Ledger, Snapshot, StateUnavailable},
     pool::{Pool, SubmitError},
     reorg::{ReorgError, ReorgedTransactions, Replay},
     state::{Account, WorldState},
@@ -69,12 +70,11 @@ impl DevChain {
         let genesis = builder::genesis(&config, &world);
         let (head, _) = watch::channel(genesis.summary());
         let (blocks, _) = broadcast::channel(BLOCK_FEED_CAPACITY);
-        let history = config.history.max(MIN_HISTORY);
         Self {
             shared: Arc::new(Shared {
                 coinbases: keys::coinbases(config.seed),
                 chain: RwLock::new(Chain {
-                    ledger: Ledger::new(genesis, world, history),
+                    ledger: Ledger::new(genesis, world, HistoryLimit::new(&config)),
                     pool: Pool::default(),
                     branch: 0,
                 }),
@@ -205,25 +205,28 @@ impl DevChain {
     }
 
     /// A block of the canonical chain.
-    pub fn block(&self, id: impl Into<BlockId>) -> Option<Arc<MinedBlock>> {
-        self.read().ledger.by_id(id.into()).cloned()
+    pub fn find_block(&self, id: impl Into<BlockId>) -> Result<Option<Arc<MinedBlock>>, ArchiveError> {
+        self.read().ledger.find(id.into())
     }
 
     /// A mined transaction with its receipt.
+    pub fn find_receipt(&self, transaction: B256) -> Result<Option<Inclusion>, ArchiveError> {
+        self.read().ledger.find_inclusion(&transaction)
+    }
+
+    /// [`DevChain::find_block`] for callers that cannot do anything about an error: it is logged.
+    pub fn block(&self, id: impl Into<BlockId>) -> Option<Arc<MinedBlock>> {
+        self.find_block(id).unwrap_or_else(logged)
+    }
+
+    /// [`DevChain::find_receipt`] for callers that cannot do anything about an error: it is logged.
     pub fn receipt(&self, transaction: B256) -> Option<Inclusion> {
-        self.read().ledger.inclusion(&transaction)
+        self.find_receipt(transaction).unwrap_or_else(logged)
     }
 
     /// A pending transaction.
     pub fn pending(&self, transaction: B256) -> Option<Recovered<TxEnvelope>> {
         self.read().pool.get(&transaction).cloned()
-    }
-
-    /// Frees the memory of transactions below a block, for chains that do not fit in memory.
-    ///
-    /// Their headers remain.
-    pub fn prune_transactions_below(&self, number: u64) {
-        self.write().ledger.prune_transactions_below(number);
     }
 
     /// The number of pending transactions.
@@ -334,7 +337,7 @@ impl DevChain {
             extra_data: format!("devchain/{}", chain.branch).into_bytes().into(),
         };
         let world = chain.ledger.world().clone();
-        let ancestors = chain.ledger.ancestors_of(number);
+        let ancestors = chain.ledger.next_ancestors();
         let mut block = BlockBuilder::on(&parent, world, ancestors, plan, config);
         fill(&mut chain.pool, &mut block);
         let (block, world) = block.seal();
@@ -360,6 +363,11 @@ impl DevChain {
     fn write(&self) -> RwLockWriteGuard<'_, Chain> {
         self.shared.chain.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn logged<T>(error: ArchiveError) -> Option<T> {
+    tracing::error!(%error, "old block unavailable");
+    None
 }
 
 fn seconds_now() -> u64 {

@@ -2,7 +2,7 @@
 
 use alloy_primitives::U256;
 
-/// The minimum number of blocks whose state is kept, as in a full node.
+/// The minimum number of blocks with a state that a reorg may revert, as in a full node.
 pub(crate) const MIN_HISTORY: usize = 128;
 
 /// The initial and the minimum base fee.
@@ -29,8 +29,11 @@ pub struct DevChainConfig {
     pub account_balance: U256,
     pub block_gas_limit: u64,
     pub base_fee: BaseFee,
-    /// Blocks whose state is kept and which can be reverted by a reorg; at least 128.
+    /// Blocks whose state is kept and which can be reverted by a reorg; at least 128. Older ones are in a temporary file.
     pub history: usize,
+    /// Approximate memory of these blocks and of what they changed in the state. If they need more, fewer are kept, but at
+    /// least 128.
+    pub history_bytes: usize,
     /// Whether JSON-RPC has the methods `debug_trace*` and `trace_*`, which many nodes do not offer.
     pub traces: bool,
 }
@@ -47,6 +50,7 @@ impl Default for DevChainConfig {
             block_gas_limit: 30_000_000,
             base_fee: BaseFee { genesis: 1_000_000_000, floor: 50_000_000 },
             history: 512,
+            history_bytes: 256 << 20,
             traces: true,
         }
     }

@@ -30,7 +30,7 @@ pub(crate) struct AncestorHashes {
 }
 
 impl AncestorHashes {
-    pub(crate) const MAX_LENGTH: u64 = 256;
+    pub(crate) const MAX_LENGTH: usize = 256;
 
     pub(crate) fn new(first: u64, hashes: Vec<B256>) -> Self {
         Self { first, hashes }

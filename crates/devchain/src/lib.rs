@@ -4,6 +4,7 @@
 //! transaction pool, block building, reorgs on demand and JSON-RPC. The same seed and the same calls
 //! always give the same block hashes.
 
+mod archive;
 mod block;
 mod builder;
 mod call;
@@ -20,6 +21,7 @@ mod state;
 mod trace;
 pub mod traffic;
 
+pub use archive::ArchiveError;
 pub use block::{BlockSummary, Inclusion, MinedBlock, MinedTransaction};
 pub use call::{Call, CallError};
 pub use chain::DevChain;

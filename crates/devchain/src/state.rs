@@ -91,6 +91,11 @@ impl WorldState {
         self.accounts.root()
     }
 
+    /// Memory of the nodes that no other state shares, without code.
+    pub(crate) fn unshared_bytes(&self) -> usize {
+        self.accounts.unshared_bytes(&|account| account.storage.unshared_bytes(&|_| 0))
+    }
+
     /// Applies the changes of an execution.
     pub(crate) fn apply(&mut self, changes: EvmState) {
         for (address, change) in changes {

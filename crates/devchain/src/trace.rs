@@ -20,7 +20,7 @@ use revm_inspectors::tracing::{TracingInspector, TracingInspectorConfig};
 use undefined_opcodes::UndefinedOpcodes;
 
 use crate::{
-    DevChain, StateUnavailable,
+    ArchiveError, DevChain, StateUnavailable,
     evm::{self, ExecutionState, InspectedEvm},
     ledger::BlockInput,
 };
@@ -50,6 +50,8 @@ pub(crate) enum TraceError {
     UnknownTransaction,
     #[error(transparent)]
     StateUnavailable(#[from] StateUnavailable),
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
     #[error("cannot execute the transaction again: {0}")]
     NotRepeatable(#[from] EVMError<Infallible, InvalidTransaction>),
 }
@@ -64,7 +66,7 @@ impl DevChain {
     }
 
     pub(crate) fn trace_transaction(&self, hash: B256, tracer: Tracer) -> Result<Trace, TraceError> {
-        let found = self.receipt(hash).ok_or(TraceError::UnknownTransaction)?;
+        let found = self.find_receipt(hash)?.ok_or(TraceError::UnknownTransaction)?;
         let mut replay = Replay::new(self.chain_id(), self.block_input(found.block.hash())?);
         for index in 0..found.index {
             replay.skip(index)?;

@@ -111,6 +111,10 @@ pub(crate) struct DemoOptions {
     #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) block_time: u64,
 
+    /// Milliseconds between blocks after the initial history, to measure the demo over many blocks
+    #[arg(long, value_name = "MILLISECONDS", hide = true, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) block_millis: Option<u64>,
+
     /// The chain id; Hardhat refuses to verify contracts on 1337 and 31337
     #[arg(long, value_name = "N", default_value_t = devchain::DevChainConfig::default().chain_id, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) chain_id: u64,

@@ -41,6 +41,10 @@ const ACCOUNTS: usize = 40;
 const HISTORY_DAYS: u64 = 14;
 /// Blocks that can be traced: an hour with the default interval.
 const HISTORY: usize = 1_800;
+/// Memory for these blocks and their states. They need about half of it.
+const HISTORY_BYTES: usize = 128 << 20;
+/// The index of a day of the demo is small, so little of it needs to be cached.
+const MEMORY_MEGABYTES: u64 = 256;
 
 /// A chain with a history, and what is on it.
 struct DemoChain {
@@ -62,9 +66,10 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     let data = tempfile::tempdir().context("cannot create a temporary folder for the demo's index")?;
     // Compilers are cached across demos.
     let compilers = dirs::cache_dir().unwrap_or_else(|| data.path().to_owned()).join("explorer").join("compilers");
-    let memory = MemoryBudget::default();
+    let memory = MemoryBudget::new(Some(MEMORY_MEGABYTES), None)?;
     let mut compilers = api::CompilerConfig::new(compilers, api::CompilerSource::Npm);
-    compilers.idle.bytes = memory.idle_compilers();
+    // Idle compilers are other processes, and none is started until somebody verifies a contract.
+    compilers.idle.bytes = MemoryBudget::default().idle_compilers();
     let node = NodeConfig::new(vec![rpc.url().parse()?]);
     let config = ServiceConfig {
         node: node.clone(),
@@ -105,7 +110,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     };
     let service = Service::start(config, log, cancel.clone()).await?;
     let demo_key = issue_demo_key(&service, owner, options.key_requests_per_minute).await?;
-    let block_time = Duration::from_secs(options.block_time);
+    let block_time = options.block_millis.map_or(Duration::from_secs(options.block_time), Duration::from_millis);
     let running_traffic = tokio::spawn(devchain::traffic::run(traffic, block_time, cancel.clone()));
     wait_until_synced(&service, &chain, &cancel).await;
     let published = contracts.published().into_iter().chain(showcase.contracts.published()).collect();
@@ -138,6 +143,7 @@ async fn make_chain(options: &DemoOptions) -> anyhow::Result<DemoChain> {
         block_seconds: options.block_time,
         accounts: ACCOUNTS,
         history: HISTORY,
+        history_bytes: HISTORY_BYTES,
         ..DevChainConfig::default()
     };
     let seed = options.seed;

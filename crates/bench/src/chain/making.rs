@@ -27,7 +27,7 @@ const ACCOUNTS: usize = 200;
 const COINS_PER_ACCOUNT: u64 = 1_000_000;
 /// Several hundred transactions fit, as on chains with large blocks.
 const BLOCK_GAS: u64 = 300_000_000;
-/// Blocks between two progress reports, and between two prunings.
+/// Blocks between two progress reports.
 const ROUND: u64 = 1_000;
 
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +73,6 @@ pub(super) fn make(plan: ChainPlan) -> anyhow::Result<Made> {
         let number = chain.mine(None).number;
         record.block(number)?;
         if left % ROUND == 0 {
-            chain.prune_transactions_below(number);
             let (done, seconds) = (record.tally.transactions(), started.elapsed().as_secs());
             report(format!("generating the chain: {done} of {} transactions in {seconds} s", plan.transactions));
         }

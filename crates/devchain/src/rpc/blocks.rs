@@ -44,17 +44,17 @@ fn get_block_receipts(chain: &DevChain, mut params: Params) -> Result<Reply, Rpc
 
 fn count_by_number(chain: &DevChain, mut params: Params) -> Result<Option<U64>, RpcError> {
     let tag: BlockNumberOrTag = params.required(0, "block number")?;
-    Ok(count(chain, tag))
+    count(chain, tag)
 }
 
 fn count_by_hash(chain: &DevChain, mut params: Params) -> Result<Option<U64>, RpcError> {
     let hash: B256 = params.required(0, "block hash")?;
-    Ok(count(chain, hash))
+    count(chain, hash)
 }
 
-fn count(chain: &DevChain, id: impl Into<BlockId>) -> Option<U64> {
-    let block = chain.block(id)?;
-    Some(U64::from(block.transactions.len()))
+fn count(chain: &DevChain, id: impl Into<BlockId>) -> Result<Option<U64>, RpcError> {
+    let block = chain.find_block(id)?;
+    Ok(block.map(|block| U64::from(block.transactions.len())))
 }
 
 fn block_view(params: &mut Params) -> Result<BlockView, RpcError> {
@@ -66,7 +66,7 @@ fn block_view(params: &mut Params) -> Result<BlockView, RpcError> {
 }
 
 fn cached_json(chain: &DevChain, id: impl Into<BlockId>, view: BlockView) -> Result<Reply, RpcError> {
-    let Some(block) = chain.block(id) else {
+    let Some(block) = chain.find_block(id)? else {
         return reply(&());
     };
     block.json.get_or_render(view, || match view {

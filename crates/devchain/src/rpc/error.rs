@@ -4,7 +4,7 @@ use alloy_primitives::Bytes;
 use alloy_sol_types::decode_revert_reason;
 use serde::Serialize;
 
-use crate::{CallError, ReorgError, StateUnavailable, SubmitError};
+use crate::{ArchiveError, CallError, ReorgError, StateUnavailable, SubmitError};
 
 /// The error object of a JSON-RPC response.
 #[derive(Debug, Clone, Serialize, thiserror::Error)]
@@ -57,6 +57,12 @@ impl RpcError {
 
 impl From<StateUnavailable> for RpcError {
     fn from(error: StateUnavailable) -> Self {
+        Self::server(error.to_string())
+    }
+}
+
+impl From<ArchiveError> for RpcError {
+    fn from(error: ArchiveError) -> Self {
         Self::server(error.to_string())
     }
 }

@@ -36,13 +36,13 @@ fn fee_history(chain: &DevChain, mut params: Params) -> Result<FeeHistory, RpcEr
     let newest: BlockNumberOrTag = params.required(1, "newest block")?;
     let percentiles: Option<Vec<f64>> = params.optional(2, "reward percentiles")?;
     check_percentiles(percentiles.as_deref().unwrap_or_default())?;
-    let newest = chain.block(newest).ok_or_else(|| RpcError::server("request beyond head block"))?;
+    let newest = chain.find_block(newest)?.ok_or_else(|| RpcError::server("request beyond head block"))?;
     let count = count.to::<u64>().min(MAX_HISTORY).min(newest.number() + 1);
     let oldest = newest.number() + 1 - count;
     let mut history =
         FeeHistory { oldest_block: oldest, reward: percentiles.as_ref().map(|_| Vec::new()), ..FeeHistory::default() };
-    let blocks = (oldest..=newest.number()).filter_map(|number| chain.block(number));
-    for block in blocks {
+    for number in oldest..=newest.number() {
+        let Some(block) = chain.find_block(number)? else { continue };
         let base_fee = block.header.base_fee_per_gas.unwrap_or_default();
         history.base_fee_per_gas.push(u128::from(base_fee));
         history.gas_used_ratio.push(ratio(block.header.gas_used, block.header.gas_limit));

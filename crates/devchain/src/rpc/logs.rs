@@ -1,6 +1,6 @@
 //! Logs by address, topic and block.
 
-use std::sync::Arc;
+use std::ops::RangeInclusive;
 
 use alloy_eips::BlockNumberOrTag;
 use alloy_rpc_types_eth::{Filter, FilterBlockOption, Log};
@@ -19,37 +19,40 @@ pub(super) fn register(methods: &mut Methods) {
 
 fn get_logs(chain: &DevChain, mut params: Params) -> Result<Vec<Log>, RpcError> {
     let filter: Filter = params.required(0, "filter")?;
-    let blocks = match filter.block_option {
+    let mut logs = Vec::new();
+    match filter.block_option {
         FilterBlockOption::AtBlockHash(hash) => {
-            let block = chain.block(hash);
-            vec![block.ok_or_else(|| RpcError::server("unknown block"))?]
+            let block = chain.find_block(hash)?.ok_or_else(|| RpcError::server("unknown block"))?;
+            logs.extend(matching(&block, &filter));
         }
         FilterBlockOption::Range { from_block, to_block } => {
-            range(chain, from_block.unwrap_or_default(), to_block.unwrap_or_default())?
+            for number in range(chain, from_block.unwrap_or_default(), to_block.unwrap_or_default())? {
+                let Some(block) = chain.find_block(number)? else { break };
+                logs.extend(matching(&block, &filter));
+            }
         }
-    };
-    Ok(blocks
-        .iter()
-        .filter(|block| filter.matches_bloom(block.header.logs_bloom))
-        .flat_map(|block| matching(block, &filter))
-        .collect())
+    }
+    Ok(logs)
 }
 
-/// The existing blocks of an inclusive range.
-fn range(chain: &DevChain, from: BlockNumberOrTag, to: BlockNumberOrTag) -> Result<Vec<Arc<MinedBlock>>, RpcError> {
+/// The numbers of an inclusive range; blocks may not exist.
+fn range(chain: &DevChain, from: BlockNumberOrTag, to: BlockNumberOrTag) -> Result<RangeInclusive<u64>, RpcError> {
     let number = |tag: BlockNumberOrTag| match tag {
-        BlockNumberOrTag::Number(number) => number,
-        tag => chain.block(tag).map(|block| block.number()).unwrap_or_default(),
+        BlockNumberOrTag::Number(number) => Ok(number),
+        tag => chain.find_block(tag).map(|block| block.map(|block| block.number()).unwrap_or_default()),
     };
-    let (from, to) = (number(from), number(to));
+    let (from, to) = (number(from)?, number(to)?);
     if from > to {
         return Err(RpcError::invalid_params("invalid block range params"));
     }
-    Ok((from..=to).map_while(|number| chain.block(number)).collect())
+    Ok(from..=to)
 }
 
 fn matching(block: &MinedBlock, filter: &Filter) -> Vec<Log> {
     let mut found = Vec::new();
+    if !filter.matches_bloom(block.header.logs_bloom) {
+        return found;
+    }
     for (index, mined) in block.transactions.iter().enumerate() {
         for (log_index, log) in (mined.first_log_index..).zip(mined.receipt.logs()) {
             if filter.matches(log) {

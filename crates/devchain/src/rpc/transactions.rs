@@ -26,7 +26,7 @@ fn send_raw_transaction(chain: &DevChain, mut params: Params) -> Result<B256, Rp
 
 fn get_transaction_by_hash(chain: &DevChain, mut params: Params) -> Result<Option<wire::Transaction>, RpcError> {
     let hash: B256 = params.required(0, "transaction hash")?;
-    if let Some(found) = chain.receipt(hash) {
+    if let Some(found) = chain.find_receipt(hash)? {
         return Ok(Some(wire::transaction(&found.block, found.index)));
     }
     Ok(chain.pending(hash).map(wire::pending_transaction))
@@ -34,24 +34,23 @@ fn get_transaction_by_hash(chain: &DevChain, mut params: Params) -> Result<Optio
 
 fn get_transaction_receipt(chain: &DevChain, mut params: Params) -> Result<Option<wire::Receipt>, RpcError> {
     let hash: B256 = params.required(0, "transaction hash")?;
-    let found = chain.receipt(hash);
+    let found = chain.find_receipt(hash)?;
     Ok(found.map(|found| wire::receipt(&found.block, found.index)))
 }
 
 fn get_by_number_and_index(chain: &DevChain, mut params: Params) -> Result<Option<wire::Transaction>, RpcError> {
     let tag: BlockNumberOrTag = params.required(0, "block number")?;
     let index: U64 = params.required(1, "transaction index")?;
-    Ok(at(chain, tag, index))
+    at(chain, tag, index)
 }
 
 fn get_by_hash_and_index(chain: &DevChain, mut params: Params) -> Result<Option<wire::Transaction>, RpcError> {
     let hash: B256 = params.required(0, "block hash")?;
     let index: U64 = params.required(1, "transaction index")?;
-    Ok(at(chain, hash, index))
+    at(chain, hash, index)
 }
 
-fn at(chain: &DevChain, id: impl Into<BlockId>, index: U64) -> Option<wire::Transaction> {
-    let block = chain.block(id)?;
-    let index = usize::try_from(index).ok()?;
-    (index < block.transactions.len()).then(|| wire::transaction(&block, index))
+fn at(chain: &DevChain, id: impl Into<BlockId>, index: U64) -> Result<Option<wire::Transaction>, RpcError> {
+    let (Some(block), Ok(index)) = (chain.find_block(id)?, usize::try_from(index)) else { return Ok(None) };
+    Ok((index < block.transactions.len()).then(|| wire::transaction(&block, index)))
 }

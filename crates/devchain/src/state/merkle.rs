@@ -86,6 +86,13 @@ impl<V: Leaf> MerkleMap<V> {
     }
 }
 
+impl<V> MerkleMap<V> {
+    /// Memory of the nodes that only this map has, and of what `below` counts in their values.
+    pub(super) fn unshared_bytes(&self, below: &impl Fn(&V) -> usize) -> usize {
+        self.root_node.as_ref().map_or(0, |node| unshared_bytes(node, below))
+    }
+}
+
 fn nibble(key: &B256, position: usize) -> usize {
     let byte = key[position / 2];
     usize::from(if position.is_multiple_of(2) { byte >> 4 } else { byte & 0x0f })
@@ -139,6 +146,18 @@ fn remove<V: Leaf>(mut node: Arc<Node<V>>, key: &B256) -> Option<Arc<Node<V>>> {
     Some(node)
 }
 
+fn unshared_bytes<V>(node: &Arc<Node<V>>, below: &impl Fn(&V) -> usize) -> usize {
+    // A node below a shared one belongs to the same maps.
+    if Arc::strong_count(node) > 1 {
+        return 0;
+    }
+    let children = match node.as_ref() {
+        Node::Leaf { value, .. } => below(value),
+        Node::Branch(branch) => branch.children.iter().flatten().map(|child| unshared_bytes(child, below)).sum(),
+    };
+    size_of::<Node<V>>() + children
+}
+
 /// The reference to the node in its parent, which consumed `from` nibbles of the path.
 fn encode<V: Leaf>(node: &Node<V>, from: usize) -> RlpNode {
     match node {
@@ -187,6 +206,22 @@ mod tests {
             key[if deep { 31 } else { 9 }] = last;
             key
         })
+    }
+
+    #[test]
+    fn only_the_nodes_that_no_other_map_has_are_counted() {
+        let mut map = MerkleMap::<U256>::default();
+        for first in 0..16 {
+            map.insert(B256::repeat_byte(first << 4), U256::from(first));
+        }
+        let node = size_of::<Node<U256>>();
+        assert_eq!(map.unshared_bytes(&|_| 3), 17 * node + 16 * 3, "a branch and 16 leaves");
+        let mut other = map.clone();
+        assert_eq!(map.unshared_bytes(&|_| 3), 0);
+        other.insert(B256::ZERO, U256::from(99));
+        assert_eq!(other.unshared_bytes(&|_| 3), 2 * node + 3, "the branch and one leaf");
+        drop(map);
+        assert_eq!(other.unshared_bytes(&|_| 3), 17 * node + 16 * 3);
     }
 
     proptest! {

@@ -3,6 +3,7 @@
 // Clippy does not recognise helpers as test code.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+mod archive;
 mod blocks;
 mod determinism;
 mod execution;
@@ -11,7 +12,6 @@ mod logs;
 mod node;
 mod pool;
 mod protocol;
-mod pruning;
 mod reorgs;
 mod states;
 mod subscriptions;

@@ -56,3 +56,17 @@ async fn state_is_kept_for_the_configured_number_of_blocks_and_then_pruned() {
     let unknown = node.error("eth_getBalance", json!([account, "0xffff"])).await;
     assert_eq!(unknown["message"], "header not found");
 }
+
+#[tokio::test]
+async fn fewer_states_are_kept_if_they_need_too_much_memory() {
+    let node = Node::with(DevChainConfig { history: 1_000, history_bytes: 0, ..DevChainConfig::default() }).await;
+    let hash = node.pay(0, Address::repeat_byte(0x44), ether(1));
+    for _ in 1..200 {
+        node.chain.mine(None);
+    }
+    let account = node.account(0);
+    node.request("eth_getBalance", json!([account, format!("{:#x}", 200 - 128)])).await;
+    let error = node.error("eth_getBalance", json!([account, format!("{:#x}", 200 - 129)])).await;
+    assert!(error["message"].as_str().unwrap().contains("pruned"));
+    assert_eq!(node.chain.receipt(hash).unwrap().block.number(), 1);
+}

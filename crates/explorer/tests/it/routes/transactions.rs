@@ -1,9 +1,11 @@
 use alloy_primitives::{Address, B256};
+use devchain::DevChainConfig;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Anvil, Fixture, TestExplorer,
+    Anvil, DevNode, Fixture, TestExplorer,
     anvil_history::every_kind_of_transaction,
+    eventually,
     fixture::{PAYMENTS, lower_hex},
     read_api::{as_listed, field, read_list},
 };
@@ -164,4 +166,35 @@ async fn a_payment_to_the_sender_counts_once() {
     assert_eq!(field(&listed, "hash"), [json!(fixture.self_payment)]);
     let detail = fixture.explorer.json(&format!("/api/v1/addresses/{}", lower_hex(fixture.carol))).await;
     assert_eq!(detail["txCount"], 1);
+}
+
+#[tokio::test]
+async fn a_transaction_is_shown_as_before_when_the_dev_chain_has_archived_its_block() {
+    let config = DevChainConfig { history: 128, ..DevChainConfig::default() };
+    let (node, _) = DevNode::with_traffic_on(config, 60).await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    let last = node.chain.head().number;
+    eventually("traces of all blocks", async || {
+        let stats = explorer.json("/api/v1/stats").await;
+        (stats["internalTransactionsTo"] == last).then_some(())
+    })
+    .await;
+    let listed = read_list(explorer.client(), "/api/v1/transactions?", "transactions").await;
+    let show = async |transaction: &Value| {
+        explorer.json(&format!("/api/v1/transactions/{}", transaction["hash"].as_str().unwrap())).await
+    };
+    let mut before = Vec::new();
+    for transaction in &listed {
+        before.push(show(transaction).await);
+    }
+    assert!(before.iter().any(|shown| shown["logCount"] != 0) && before.iter().any(|shown| shown["input"] != "0x"));
+    for _ in 0..130 {
+        node.chain.mine(None);
+    }
+    node.wait_for(&explorer).await;
+    let state = ("eth_getBalance", json!([Address::ZERO, format!("{last:#x}")]));
+    assert!(node.rpc.answers(&[state]).await[0].is_err(), "the block and its state are not in memory");
+    for (transaction, before) in listed.iter().zip(before) {
+        assert_eq!(show(transaction).await, before);
+    }
 }

@@ -41,7 +41,7 @@ impl DevNode {
         Self::with_traffic_on(DevChainConfig { traces: false, ..DevChainConfig::default() }, transactions).await
     }
 
-    async fn with_traffic_on(config: DevChainConfig, transactions: u64) -> (Self, Traffic) {
+    pub(crate) async fn with_traffic_on(config: DevChainConfig, transactions: u64) -> (Self, Traffic) {
         let plan = HistoryPlan { transactions, end: 1_800_000_000, block_seconds: 3, days: 0 };
         let genesis_timestamp = plan.genesis_timestamp();
         let config = DevChainConfig { genesis_timestamp, accounts: 12, ..config };
