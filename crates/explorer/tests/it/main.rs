@@ -57,4 +57,5 @@ mod top_accounts;
 mod traces;
 mod upgrade;
 mod webhooks;
+mod weight;
 mod whole_chain;
