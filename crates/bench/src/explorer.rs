@@ -19,6 +19,9 @@ const DEMO_PAGES: &str = "Open";
 const DEMO_NODE: &str = "Chain";
 /// A measurement sends more requests than the default limits allow.
 const UNLIMITED: [&str; 4] = ["--anonymous-requests-per-minute", "0", "--pages-per-minute", "0"];
+/// Without a response cache, which would hide the store.
+pub(crate) const NO_CACHE: [&str; 2] =
+    ["--config", concat!(env!("CARGO_MANIFEST_DIR"), "/without-response-cache.toml")];
 /// The unit of CPU time in /proc.
 const TICKS_PER_SECOND: f64 = 100.0;
 /// The highest limit of requests per minute of a key, more than a measurement sends.
@@ -73,7 +76,7 @@ impl Explorer {
 
     /// Starts it without a response cache.
     pub(crate) async fn start_without_cache(rpc: &str, data: &Path) -> anyhow::Result<Self> {
-        Self::start_with(rpc, data, &["--response-cache", "0"]).await
+        Self::start_with(rpc, data, &NO_CACHE).await
     }
 
     /// Starts it with a limit of requests per minute for clients without a key.

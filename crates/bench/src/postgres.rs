@@ -12,7 +12,7 @@ use self::server::Server;
 use crate::{
     api::request_rate,
     chain::RecordedChain,
-    explorer::{Explorer, compact_database},
+    explorer::{Explorer, NO_CACHE, compact_database},
     figures::reached,
     head::{self, HeadFigures},
     page_depth::{self, PageDepthFigures},
@@ -27,8 +27,6 @@ const MAX_DEPTH: f64 = 1.5;
 const MAX_PAIR: f64 = 5.0;
 const MAX_HEAD: Duration = Duration::from_millis(100);
 const MIN_SPEEDUP: f64 = 1.6;
-/// Responses of a cache would hide the database.
-const NO_CACHE: [&str; 2] = ["--response-cache", "0"];
 /// Both processes need the same one.
 const KEY: [&str; 2] = ["--webhook-encryption-key", "0000000000000000000000000000000000000000000000000000000000000007"];
 

@@ -23,6 +23,8 @@ use crate::{
 /// In the folder of the restoration.
 const RECEIVED: &str = "received";
 const WITHOUT_RECORDS: &str = "index-only";
+/// Begins the digest at the end of a source.
+const DIGEST: &str = "#sha256=";
 
 /// A snapshot to begin with.
 #[derive(Debug, Clone)]
@@ -55,35 +57,32 @@ impl fmt::Debug for Source {
 }
 
 impl Bootstrap {
-    pub(crate) fn from_options(
-        source: Option<String>,
-        sha256: Option<String>,
-        location: &Location,
-    ) -> anyhow::Result<Option<Self>> {
-        match (source, location) {
+    pub(crate) fn from_option(given: Option<&str>, location: &Location) -> anyhow::Result<Option<Self>> {
+        match (given, location) {
             (Some(_), Location::Database { .. }) => {
                 bail!("--bootstrap fills a data folder: leave it or --database out")
             }
-            (Some(source), Location::Folder(_)) => Self::new(&source, sha256.as_deref()).map(Some),
-            (None, _) if sha256.is_some() => {
-                bail!("--bootstrap-sha256 is the digest of a file: give it with --bootstrap")
-            }
+            (Some(given), Location::Folder(_)) => Self::new(given).map(Some),
             (None, _) => Ok(None),
         }
     }
 
-    fn new(source: &str, sha256: Option<&str>) -> anyhow::Result<Self> {
-        let sha256 = sha256.map(str::to_ascii_lowercase);
+    /// From a URL or a path, possibly with the digest of the file.
+    fn new(given: &str) -> anyhow::Result<Self> {
+        let (source, sha256) = match given.rsplit_once(DIGEST) {
+            Some((source, digest)) => (source, Some(digest.to_ascii_lowercase())),
+            None => (given, None),
+        };
         if let Some(digest) = &sha256 {
             let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
-            ensure!(is_digest, "--bootstrap-sha256 must have 64 hexadecimal digits, as `sha256sum FILE` prints them");
+            ensure!(is_digest, "{DIGEST} of --bootstrap needs 64 hexadecimal digits, as `sha256sum FILE` prints them");
         }
         let source = if source.starts_with("http://") || source.starts_with("https://") {
             let url: Url = source.parse().context("invalid --bootstrap: give a URL or a file")?;
             ensure!(
                 download::is_allowed(&url, sha256.is_some()),
                 "anybody on the way can change what comes over http: give an https URL with --bootstrap, or the digest of the \
-                 file with --bootstrap-sha256"
+                 file at the end of the URL, as {DIGEST}HEX"
             );
             Source::Url(url)
         } else {
@@ -144,7 +143,7 @@ async fn receive(
         let received = restoration.folder().join(RECEIVED);
         let Extracted { manifest, found, sha256: actual } = snapshot::extract(&mut from, &received)?;
         if let Some(expected) = sha256 {
-            ensure!(actual == expected, "its SHA-256 is {actual}, and not that of --bootstrap-sha256");
+            ensure!(actual == expected, "its SHA-256 is {actual}, and not that of --bootstrap");
         }
         ensure!(
             manifest.index_version == stores::VERSIONS.0,
@@ -182,17 +181,19 @@ mod tests {
 
     #[test]
     fn http_needs_a_digest_unless_the_host_is_this_one() {
-        let digest = "AB".repeat(32);
-        assert!(Bootstrap::new("https://example.com/a.tar", None).is_ok());
+        let digest = format!("#sha256={}", "AB".repeat(32));
+        assert!(Bootstrap::new("https://example.com/a.tar").is_ok());
         for local in ["http://127.0.0.1:8000/a.tar", "http://localhost/a.tar", "http://[::1]:1/a.tar"] {
-            assert!(Bootstrap::new(local, None).is_ok(), "{local}");
+            assert!(Bootstrap::new(local).is_ok(), "{local}");
         }
         for other in ["http://example.com/a.tar", "http://localhost.example.com/a", "http://10.0.0.1/a"] {
-            assert!(Bootstrap::new(other, None).is_err(), "{other}");
-            assert!(Bootstrap::new(other, Some(&digest)).is_ok(), "{other}");
+            assert!(Bootstrap::new(other).is_err(), "{other}");
+            assert!(Bootstrap::new(&format!("{other}{digest}")).is_ok(), "{other}");
         }
-        assert!(Bootstrap::new("/srv/a.tar", Some("abc")).is_err());
-        let shown = Bootstrap::new("https://user:secret@example.com/a.tar?token=secret", None).unwrap();
+        assert!(Bootstrap::new("/srv/a.tar#sha256=abc").is_err());
+        let file = Bootstrap::new(&format!("/srv/#1.tar{digest}")).unwrap();
+        assert_eq!((file.source.to_string(), file.sha256), ("/srv/#1.tar".to_owned(), Some("ab".repeat(32))));
+        let shown = Bootstrap::new("https://user:secret@example.com/a.tar?token=secret").unwrap();
         assert_eq!(shown.source.to_string(), "https://example.com/a.tar");
         assert!(!format!("{shown:?}").contains("secret"));
     }

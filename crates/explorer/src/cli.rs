@@ -11,8 +11,8 @@ use domain::Address;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
-    run_options::RunOptions,
-    values::{DatabaseUrl, OwnerAccess, Role, Switch, Traces},
+    run_options::{Looks, RunOptions},
+    values::{DatabaseUrl, NftSource, OwnerAccess, Role, Switch, Traces},
 };
 use crate::{check::CheckOptions, copy::CopyOptions, reindex::ReindexOptions};
 

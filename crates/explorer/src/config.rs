@@ -14,15 +14,15 @@ use domain::{BlockNumber, TokenPrefix};
 use egress::{EgressConfig, Insecure};
 use enrichment::{DexEntry, Dexes, IpfsGateway, Labels};
 use ingest::Traces;
-use node::{NodeConfig, PollBounds};
+use node::NodeConfig;
 use store::WebhookLimits;
-use web::{Accent, BasePath, Branding, FooterLinks, Logo, LogoError, PublicUrl, TourStop};
+use web::{Accent, Branding, FooterLinks, Logo, LogoError, PublicUrl, TourStop};
 use webhooks::EncryptionKey;
 
 use crate::{
     admin::{AdminClient, AdminConfig, SocketConfig, TokenSource},
     bootstrap::Bootstrap,
-    cli::{self, DatabaseUrl, Role, RunOptions, TargetOptions},
+    cli::{self, DatabaseUrl, Looks, NftSource, Role, RunOptions, TargetOptions},
     logging::LogFormat,
     memory::MemoryBudget,
     names::NameFiles,
@@ -100,8 +100,6 @@ pub(crate) struct ServiceConfig {
     pub(crate) start_block: Option<BlockNumber>,
     pub(crate) bootstrap: Option<Bootstrap>,
     pub(crate) traces: Traces,
-    /// None: chosen by the chain.
-    pub(crate) lower_head_after: Option<Duration>,
     pub(crate) labels: Labels,
     /// None: chosen by the chain.
     pub(crate) token_prefix: Option<TokenPrefix>,
@@ -110,13 +108,10 @@ pub(crate) struct ServiceConfig {
     pub(crate) name_files: NameFiles,
     /// Name of the chain on the pages.
     pub(crate) chain_name: String,
-    /// The path below which a proxy serves the API and the pages.
-    pub(crate) base_path: BasePath,
     /// The look of the pages.
     pub(crate) branding: Branding,
-    /// Where users and search engines find the pages.
+    /// Where users and search engines find the pages, possibly below a path.
     pub(crate) public_url: Option<PublicUrl>,
-    pub(crate) has_sitemap: bool,
     /// The symbol of the native coin.
     pub(crate) coin: String,
     /// Links of the first page to what a newcomer may want to see.
@@ -196,28 +191,12 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
             "no node to follow: give one with --rpc, such as --rpc http://127.0.0.1:8545 (or try `explorer demo`, which needs no node)"
         );
     }
-    if options.ipfs_gateway.is_some() && options.nft_metadata != Some(cli::Switch::On) {
-        bail!("--ipfs-gateway is used for metadata of NFTs: turn it on with --nft-metadata on");
-    }
-    let has_sitemap = options.sitemap == Some(cli::Switch::On);
-    if has_sitemap && options.public_url.is_none() {
-        bail!(
-            "a sitemap has complete URLs: give that of the explorer with --public-url, such as https://explorer.example"
-        );
-    }
-    let branding = branding(&options)?;
+    let branding = branding(&options.looks)?;
     let mut node = NodeConfig::new(options.rpc.clone());
-    node.max_concurrency = options.rpc_concurrency.unwrap_or(node.max_concurrency);
     node.calls_per_second = options.rpc_calls_per_second;
-    if let Some(millis) = options.poll_interval {
-        ensure!(millis > 0, "--poll-interval must be at least 1 (millisecond)");
-        node.poll = PollBounds::fixed(Duration::from_millis(millis));
-    }
     node.request_timeout = options.rpc_timeout.map_or(node.request_timeout, Duration::from_secs);
     node.verify_blocks = options.verify_blocks.unwrap_or_default();
-    if node.max_concurrency == 0 || node.request_timeout.is_zero() {
-        bail!("--rpc-concurrency and --rpc-timeout must be at least 1");
-    }
+    ensure!(!node.request_timeout.is_zero(), "--rpc-timeout must be at least 1 (second)");
     let memory = MemoryBudget::new(options.memory, options.response_cache)?;
     node.max_response_bytes = memory.node_response();
     let webhook_limits = webhook_limits(&options)?;
@@ -228,15 +207,16 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         Some(url) => Location::Database { url, read_url: options.read_database },
         None => Location::Folder(data.clone()),
     };
-    let bootstrap = Bootstrap::from_options(options.bootstrap, options.bootstrap_sha256, &location)?;
+    let bootstrap = Bootstrap::from_option(options.bootstrap.as_deref(), &location)?;
     let admin = admin(options.admin_socket, options.admin_listen, options.admin_token_file, (&location, &data))?;
-    let compilers = options.compilers.unwrap_or_else(|| data.join("compilers"));
     let source = compiler_source(options.compiler_source.as_deref())?;
-    let mut compilers = CompilerConfig::new(compilers, source);
-    if let Some(megabytes) = options.compilers_size {
-        compilers.folder_bytes = megabytes.saturating_mul(1 << 20);
-    }
+    let mut compilers = CompilerConfig::new(data.join("compilers"), source);
     compilers.idle.bytes = memory.idle_compilers();
+    let (nft_metadata, ipfs_gateway) = match options.nft_metadata {
+        None | Some(NftSource::Off) => (NftMetadata::None, None),
+        Some(NftSource::Hosts) => (NftMetadata::Hosts, None),
+        Some(NftSource::Gateway(gateway)) => (NftMetadata::Hosts, Some(gateway)),
+    };
     let proxies = TrustedProxies::new(options.trusted_proxy);
     let connections = connections(options.max_connections, options.max_connections_per_ip, &proxies);
     Ok(ServiceConfig {
@@ -247,7 +227,6 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         listen: options.listen.unwrap_or(DEFAULT_LISTEN),
         start_block: options.start_block,
         bootstrap,
-        lower_head_after: options.lower_head_after.map(Duration::from_secs),
         traces: match options.traces {
             Some(cli::Traces::Off) => Traces::Off,
             Some(cli::Traces::Required) => Traces::Required,
@@ -257,12 +236,10 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         token_prefix: options.token_prefix,
         dexes,
         name_files,
-        chain_name: options.chain_name.unwrap_or_else(|| DEFAULT_CHAIN_NAME.to_owned()),
-        base_path: options.base_path.unwrap_or_default(),
+        chain_name: options.looks.chain_name.unwrap_or_else(|| DEFAULT_CHAIN_NAME.to_owned()),
         branding,
         public_url: options.public_url,
-        has_sitemap,
-        coin: options.coin.unwrap_or_else(|| DEFAULT_COIN.to_owned()),
+        coin: options.looks.coin.unwrap_or_else(|| DEFAULT_COIN.to_owned()),
         tour: Vec::new(),
         memory,
         access: match options.owner_access {
@@ -274,11 +251,8 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         connections,
         pages_per_minute: NonZeroU32::new(options.pages_per_minute.unwrap_or(DEFAULT_PAGES_PER_MINUTE)),
         verifier: VerifierConfig::new(compilers),
-        nft_metadata: match options.nft_metadata {
-            Some(cli::Switch::On) => NftMetadata::Hosts,
-            Some(cli::Switch::Off) | None => NftMetadata::None,
-        },
-        ipfs_gateway: options.ipfs_gateway,
+        nft_metadata,
+        ipfs_gateway,
         top_accounts: options.top_accounts == Some(cli::Switch::On),
         egress: EgressConfig {
             insecure: match options.webhook_allow_insecure {
@@ -320,16 +294,16 @@ fn admin(
     Ok(AdminConfig { socket, listen: listen.map(|address| (address, token)) })
 }
 
-fn branding(options: &RunOptions) -> anyhow::Result<Branding> {
-    let logo = options.logo.as_deref().map(read_logo).transpose()?;
-    let accent = Accent { light: options.accent_light, dark: options.accent_dark };
-    let links = &options.footer_link;
-    let links = FooterLinks::new(links).context("invalid [[footer-link]] entries in the configuration file")?;
+fn branding(looks: &Looks) -> anyhow::Result<Branding> {
+    let logo = looks.logo.as_deref().map(read_logo).transpose()?;
+    let accent = Accent { light: looks.accent_light, dark: looks.accent_dark };
+    let links = FooterLinks::new(&looks.footer_link);
+    let links = links.context("invalid [[looks.footer-link]] entries in the configuration file")?;
     Ok(Branding::new(logo, accent, links)?)
 }
 
 fn read_logo(path: &Path) -> anyhow::Result<Logo> {
-    let invalid = || format!("the file {} of --logo cannot be used", path.display());
+    let invalid = || format!("the logo {} cannot be used", path.display());
     let length = std::fs::metadata(path).with_context(|| format!("cannot read the logo {}", path.display()))?.len();
     ensure!(length <= Logo::MAX_BYTES as u64, "{}: {}", invalid(), LogoError::TooLarge { bytes: length });
     let bytes = std::fs::read(path).with_context(|| format!("cannot read the logo {}", path.display()))?;
@@ -338,17 +312,10 @@ fn read_logo(path: &Path) -> anyhow::Result<Logo> {
 
 fn webhook_limits(options: &RunOptions) -> anyhow::Result<WebhookLimits> {
     let defaults = WebhookLimits::default();
-    let limits = WebhookLimits {
-        webhooks: options.webhook_limit.unwrap_or(defaults.webhooks),
-        per_address: options.webhook_limit_per_address.unwrap_or(defaults.per_address),
-        pending_per_webhook: options.webhook_pending.unwrap_or(defaults.pending_per_webhook),
-        pending_per_owner: options.webhook_pending_per_owner.unwrap_or(defaults.pending_per_owner),
-        pending: options.webhook_pending_total.unwrap_or(defaults.pending),
-    };
-    if [limits.pending_per_webhook, limits.pending_per_owner, limits.pending].contains(&0) {
-        bail!("--webhook-pending, --webhook-pending-per-owner and --webhook-pending-total must be at least 1");
-    }
-    Ok(limits)
+    let webhooks = options.webhook_limit.unwrap_or(defaults.webhooks);
+    let pending = options.webhook_pending.unwrap_or(defaults.pending);
+    ensure!(pending > 0, "--webhook-pending must be at least 1");
+    Ok(WebhookLimits::new(webhooks, pending))
 }
 
 fn compiler_source(given: Option<&str>) -> anyhow::Result<CompilerSource> {

@@ -22,7 +22,7 @@ use domain::Address;
 use egress::{EgressConfig, Insecure};
 use node::{NodeClient, NodeConfig};
 use tokio_util::sync::CancellationToken;
-use web::{BasePath, Branding};
+use web::Branding;
 
 use crate::{
     admin::AdminConfig,
@@ -80,17 +80,14 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         start_block: None,
         bootstrap: None,
         traces: ingest::Traces::Auto,
-        lower_head_after: None,
         labels: names::labels(&contracts, &showcase.contracts, owner)?,
         // The specification of the API has the names of BNB Smart Chain.
         token_prefix: Some(domain::TokenPrefix::Bep),
         dexes: names::dexes(&contracts)?,
         name_files: NameFiles::default(),
         chain_name: "Demo chain".to_owned(),
-        base_path: BasePath::default(),
         branding: Branding::default(),
         public_url: None,
-        has_sitemap: false,
         coin: config::DEFAULT_COIN.to_owned(),
         tour: tour::tour(&contracts, &showcase),
         memory,

@@ -23,7 +23,6 @@ pub(crate) struct Following {
     pub(crate) location: Location,
     pub(crate) start_block: Option<BlockNumber>,
     pub(crate) traces: Traces,
-    pub(crate) lower_head_after: Option<Duration>,
     /// Chosen by the chain, unless the operator gave one.
     pub(crate) token_prefix: ChainTokenPrefix,
     /// Bytes.
@@ -38,7 +37,6 @@ impl Following {
         let Some(start_block) = cancel.run_until_cancelled(self.bind()).await.transpose()? else { return Ok(()) };
         let config = IngestConfig {
             traces: self.traces,
-            lower_head_after: self.lower_head_after,
             window_bytes: self.waiting_blocks,
             ..IngestConfig::from_block(start_block)
         };

@@ -97,7 +97,6 @@ fn following(
         location: Location::Folder(reindex.folder().to_owned()),
         start_block: config.start_block,
         traces: config.traces,
-        lower_head_after: config.lower_head_after,
         // Nothing is served.
         token_prefix: ChainTokenPrefix::default(),
         waiting_blocks: config.memory.waiting_blocks(),

@@ -11,7 +11,7 @@ use node::NodeClient;
 use store::{SharedJobs, SharedQuotas, Store, WebhookRecords};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-use web::{Names, WebParts};
+use web::{Names, PublicUrl, WebParts};
 
 use crate::{
     admin::{Admin, Backups, Operated, Served, Sources},
@@ -153,6 +153,7 @@ impl Service {
                 response_cache_bytes: config.memory.response_cache(),
             });
             let services = state.services();
+            let base_path = config.public_url.as_ref().map(PublicUrl::base_path).unwrap_or_default();
             let pages = web::router(WebParts {
                 chain: services.chain.clone(),
                 accounts: services.accounts.clone(),
@@ -170,10 +171,8 @@ impl Service {
                     coin: config.coin,
                 },
                 tour: config.tour,
-                base_path: config.base_path.clone(),
                 branding: config.branding,
                 public_url: config.public_url,
-                has_sitemap: config.has_sitemap,
                 pages_per_minute: config.pages_per_minute,
                 proxies: config.proxies,
             });
@@ -189,7 +188,6 @@ impl Service {
                 top_accounts,
             });
             let dialects = dialects::dialects(services);
-            let base_path = config.base_path;
             let router = site::router(api::router(state, dialects), pages, requests, base_path);
             let (connections, cancel) = (config.connections, cancel.clone());
             serving = Some(tokio::spawn(async move {
@@ -237,7 +235,6 @@ impl Service {
                     location: config.location,
                     start_block: config.start_block,
                     traces: config.traces,
-                    lower_head_after: config.lower_head_after,
                     token_prefix,
                     waiting_blocks: config.memory.waiting_blocks(),
                     status,

@@ -33,10 +33,9 @@ pub struct IngestConfig {
     pub batch_blocks: usize,
     /// ... or when the oldest has waited this long.
     pub batch_age: Duration,
-    /// How long a head below our tip, on our branch, must persist before blocks above it are reverted. None: a few seconds
-    /// on a dev chain, else `lower_head_default`.
-    pub lower_head_after: Option<Duration>,
-    pub lower_head_default: Duration,
+    /// How long a head below our tip, on our branch, must persist before blocks above it are reverted. On a dev chain, a few
+    /// seconds are enough.
+    pub lower_head_after: Duration,
     /// Longest interval between two checks of the head without a notification.
     pub idle_check: Duration,
     /// Pause after the node failed.
@@ -62,8 +61,7 @@ impl IngestConfig {
             batch_transactions: 50_000,
             batch_blocks: 10_000,
             batch_age: Duration::from_millis(500),
-            lower_head_after: None,
-            lower_head_default: Duration::from_secs(10 * 60),
+            lower_head_after: Duration::from_secs(10 * 60),
             idle_check: Duration::from_secs(2),
             retry_pause: Duration::from_secs(1),
             settle_interval: Duration::from_secs(1),

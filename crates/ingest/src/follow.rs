@@ -93,7 +93,7 @@ impl Follower {
         let settler = Settler::new(node.clone(), config.settle_interval, config.retry_pause);
         let filler = Filler::new(node.clone(), Arc::clone(&reader), recent, traces, timeout, backoff);
         let finality = Finality::new(node.clone());
-        let lower_head = LowerHead::new(config.lower_head_after, config.lower_head_default);
+        let lower_head = LowerHead::new(config.lower_head_after);
         Self {
             node,
             writer,

@@ -29,9 +29,8 @@ pub(crate) enum Decision {
 /// chain.
 #[derive(Debug)]
 pub(crate) struct LowerHead {
-    /// How long the head must stay lower; None: the default for the kind of chain.
-    after: Option<Duration>,
-    default_after: Duration,
+    /// How long the head must stay lower, except on a dev chain.
+    after: Duration,
     since: Option<Instant>,
     reported_at: Option<Instant>,
     is_dev_chain: Option<bool>,
@@ -50,8 +49,8 @@ pub(crate) struct Observation {
 }
 
 impl LowerHead {
-    pub(crate) fn new(after: Option<Duration>, default_after: Duration) -> Self {
-        Self { after, default_after, since: None, reported_at: None, is_dev_chain: None }
+    pub(crate) fn new(after: Duration) -> Self {
+        Self { after, since: None, reported_at: None, is_dev_chain: None }
     }
 
     /// The node is level, ahead or on another branch.
@@ -70,7 +69,7 @@ impl LowerHead {
     pub(crate) fn decide(&mut self, seen: Observation, now: Instant) -> Decision {
         let since = *self.since.get_or_insert(now);
         let is_dev_chain = self.is_dev_chain();
-        let wait = self.after.unwrap_or(if is_dev_chain { ON_DEV_CHAINS } else { self.default_after });
+        let wait = if is_dev_chain { ON_DEV_CHAINS } else { self.after };
         let reason_to_wait = reason_to_wait(seen, is_dev_chain);
         if reason_to_wait.is_none() && now.duration_since(since) >= wait {
             return Decision::Revert;
@@ -143,19 +142,18 @@ mod tests {
     }
 
     fn live_chain() -> LowerHead {
-        LowerHead { is_dev_chain: Some(false), ..LowerHead::new(None, LONG) }
+        LowerHead { is_dev_chain: Some(false), ..LowerHead::new(LONG) }
     }
 
     fn dev_chain() -> LowerHead {
-        LowerHead { is_dev_chain: Some(true), ..LowerHead::new(None, LONG) }
+        LowerHead { is_dev_chain: Some(true), ..LowerHead::new(LONG) }
     }
 
     #[test]
     fn a_lagging_node_does_not_revert_blocks() {
         assert_eq!(decision_after(LONG / 2, live_chain(), seen(300)), Decision::Wait);
         assert_eq!(decision_after(LONG, live_chain(), seen(300)), Decision::Revert);
-        let configured = LowerHead { after: Some(Duration::from_secs(1)), ..live_chain() };
-        assert_eq!(decision_after(Duration::from_secs(1), configured, seen(300)), Decision::Revert);
+        assert_eq!(decision_after(LONG, live_chain(), seen(256)), Decision::Revert, "the finalized block stays");
     }
 
     #[test]

@@ -76,18 +76,6 @@ pub struct PollBounds {
     pub longest: Duration,
 }
 
-impl PollBounds {
-    /// The same interval whatever the block time is.
-    #[must_use]
-    pub fn fixed(interval: Duration) -> Self {
-        Self { shortest: interval, longest: interval }
-    }
-
-    pub(crate) fn is_fixed(self) -> bool {
-        self.shortest >= self.longest
-    }
-}
-
 impl Default for PollBounds {
     fn default() -> Self {
         Self { shortest: Duration::from_millis(100), longest: Duration::from_secs(4) }

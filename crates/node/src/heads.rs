@@ -208,9 +208,6 @@ impl Rhythm {
     /// One step before the next block is due, then at every step, and less often once it is late.
     fn next_due(&self, now: Instant) -> Instant {
         let Some((_, seen)) = self.last else { return now + self.step() };
-        if self.bounds.is_fixed() {
-            return now + self.bounds.shortest;
-        }
         let waited = now.saturating_duration_since(seen);
         let due = (self.block_time - self.block_time / STEPS).min(LONGEST_WAIT);
         let (late, half) = (self.block_time + self.block_time / 4, self.bounded(self.block_time / 2));

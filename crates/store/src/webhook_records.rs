@@ -31,17 +31,24 @@ pub struct WebhookLimits {
 
 impl Default for WebhookLimits {
     fn default() -> Self {
-        Self {
-            webhooks: 10_000,
-            per_address: 1_000,
-            pending_per_webhook: 50_000,
-            pending_per_owner: 100_000,
-            pending: 500_000,
-        }
+        Self::new(10_000, 500_000)
     }
 }
 
 impl WebhookLimits {
+    /// From the totals: a tenth of the webhooks may watch the same address; a fifth of the pending messages may belong to one
+    /// owner, and a tenth to one webhook.
+    #[must_use]
+    pub fn new(webhooks: usize, pending: u64) -> Self {
+        Self {
+            webhooks,
+            per_address: (webhooks / 10).max(1),
+            pending_per_webhook: (pending / 10).max(1),
+            pending_per_owner: (pending / 5).max(1),
+            pending,
+        }
+    }
+
     /// Messages of one webhook that are stored, pending or not, before the oldest are deleted.
     #[must_use]
     pub fn kept_per_webhook(&self) -> u64 {

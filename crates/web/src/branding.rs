@@ -28,7 +28,7 @@ pub struct Accent {
 /// An accent colour that is hard to read.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error(
-    "the colour {accent} of --accent-{scheme} has a contrast of {ratio}:1 to the background {background}, and text needs at least \
+    "the colour {accent} of accent-{scheme} in [looks] has a contrast of {ratio}:1 to the background {background}, and text needs at least \
      {MIN_CONTRAST}:1: choose a {better} colour"
 )]
 pub struct LowContrast {
@@ -172,12 +172,12 @@ mod tests {
     #[test]
     fn a_colour_that_is_hard_to_read_is_refused_with_its_contrast() {
         let error = branding(Some("#f0b90b"), None).unwrap_err().to_string();
-        let expected = "the colour #f0b90b of --accent-light has a contrast of 1.67:1 to the background #f6f7f5, and text needs at \
-                        least 4.5:1: choose a darker colour";
+        let expected = "the colour #f0b90b of accent-light in [looks] has a contrast of 1.67:1 to the background #f6f7f5, and text \
+                        needs at least 4.5:1: choose a darker colour";
         assert_eq!(error, expected);
         let error = branding(None, Some("#333")).unwrap_err().to_string();
         assert!(
-            error.starts_with("the colour #333333 of --accent-dark") && error.ends_with("a lighter colour"),
+            error.starts_with("the colour #333333 of accent-dark in [looks]") && error.ends_with("a lighter colour"),
             "{error}"
         );
     }

@@ -1,10 +1,15 @@
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use url::Url;
 
-/// Where users find the explorer: the scheme and the host, without a path.
+use crate::base_path::BasePath;
+
+/// Where users find the explorer: the scheme, the host and the base path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublicUrl(String);
+pub struct PublicUrl {
+    origin: String,
+    base_path: BasePath,
+}
 
 impl FromStr for PublicUrl {
     type Err = String;
@@ -15,22 +20,31 @@ impl FromStr for PublicUrl {
         if !["http", "https"].contains(&url.scheme()) {
             return Err(invalid("it must begin with https:// or http://"));
         }
-        if url.path() != "/" {
-            return Err(invalid("it must have no path; the path of the explorer is that of --base-path"));
-        }
         if !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
-            return Err(invalid("it must have nothing but a host and a port"));
+            return Err(invalid("it must have nothing but a host, a port and a path"));
         }
+        let base_path = url.path().parse().map_err(|error: String| invalid(&error))?;
         let origin = url.origin().ascii_serialization();
         // It is written into XML, too.
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/[]".contains(&byte);
-        if origin.bytes().all(is_plain) { Ok(Self(origin)) } else { Err(invalid("it has an odd host name")) }
+        if !origin.bytes().all(is_plain) {
+            return Err(invalid("it has an odd host name"));
+        }
+        Ok(Self { origin, base_path })
+    }
+}
+
+impl fmt::Display for PublicUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.origin, self.base_path.as_str())
     }
 }
 
 impl PublicUrl {
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
+    /// The path below which a proxy serves the API and the pages.
+    #[must_use]
+    pub fn base_path(&self) -> BasePath {
+        self.base_path.clone()
     }
 }
 
@@ -39,14 +53,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_public_url_is_an_origin() {
-        for (text, origin) in [
-            ("https://explorer.example", "https://explorer.example"),
-            ("https://Explorer.example:443/", "https://explorer.example"),
-            ("http://[::1]:3000", "http://[::1]:3000"),
-            ("https://bücher.example", "https://xn--bcher-kva.example"),
+    fn a_public_url_is_an_origin_and_a_base_path() {
+        for (text, shown, path) in [
+            ("https://explorer.example", "https://explorer.example", ""),
+            ("https://Explorer.example:443/", "https://explorer.example", ""),
+            ("http://[::1]:3000", "http://[::1]:3000", ""),
+            ("https://bücher.example", "https://xn--bcher-kva.example", ""),
+            ("https://explorer.example/bsc/", "https://explorer.example/bsc", "/bsc"),
+            ("https://explorer.example/chains/../bsc", "https://explorer.example/bsc", "/bsc"),
         ] {
-            assert_eq!(text.parse::<PublicUrl>().unwrap().as_str(), origin);
+            let url: PublicUrl = text.parse().unwrap();
+            assert_eq!((url.to_string().as_str(), url.base_path().as_str()), (shown, path));
         }
     }
 
@@ -54,8 +71,10 @@ mod tests {
     fn what_is_wrong_is_said() {
         for (text, reason) in [
             ("explorer.example", "relative URL"),
+            ("/bsc", "relative URL"),
             ("ftp://explorer.example", "must begin with https://"),
-            ("https://explorer.example/bsc", "--base-path"),
+            ("https://explorer.example/a b", "is not a path such as /explorer"),
+            ("https://explorer.example/a//b", "is not a path such as /explorer"),
             ("https://user@explorer.example", "nothing but a host"),
             ("https://explorer.example/?a", "nothing but a host"),
             ("https://a&b.example", "odd host name"),

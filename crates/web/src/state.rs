@@ -40,11 +40,9 @@ pub struct WebParts {
     pub names: Names,
     /// Links of the first page to what a newcomer may want to see; without any, there is no such panel.
     pub tour: Vec<TourStop>,
-    pub base_path: BasePath,
     pub branding: Branding,
+    /// With one, there is a sitemap, and pages name their canonical URLs.
     pub public_url: Option<PublicUrl>,
-    /// Needs a public URL.
-    pub has_sitemap: bool,
     /// Pages per minute and client; None means unlimited.
     pub pages_per_minute: Option<NonZeroU32>,
     pub proxies: TrustedProxies,
@@ -70,9 +68,8 @@ pub(crate) struct WebState {
     pub(crate) tour: Vec<TourStop>,
     pub(crate) base_path: BasePath,
     pub(crate) branding: Branding,
-    /// The public URL with the base path.
+    /// The public URL, without a slash at the end.
     pub(crate) site_url: Option<Arc<str>>,
-    pub(crate) has_sitemap: bool,
     pub(crate) known_names: Cache<Address, CachedName>,
     pub(crate) verified_names: VerifiedNames,
     pub(crate) days: RecentDays,
@@ -83,8 +80,8 @@ pub(crate) struct WebState {
 
 impl WebState {
     pub(crate) fn new(parts: WebParts) -> Self {
-        let base_path = parts.base_path;
-        let site_url = parts.public_url.map(|url| format!("{}{}", url.as_str(), base_path.as_str()).into());
+        let base_path = parts.public_url.as_ref().map(PublicUrl::base_path).unwrap_or_default();
+        let site_url = parts.public_url.map(|url| url.to_string().into());
         let budget = Arc::new(PageBudget::new(parts.pages_per_minute, parts.proxies));
         Self {
             known: KnownContracts::new(parts.node.clone(), Arc::clone(&parts.chain), Arc::clone(&parts.verified)),
@@ -112,7 +109,6 @@ impl WebState {
             base_path,
             branding: parts.branding,
             site_url,
-            has_sitemap: parts.has_sitemap,
         }
     }
 

@@ -263,8 +263,9 @@ impl Shared {
 fn no_vyper(wanted: &CompilerVersion) -> String {
     let version = wanted.without_language();
     format!(
-        "there is no Vyper compiler on this server. Its operator can add one to the folder of --compilers or --compiler-source: \
-         the file vyper.{version}.linux of Vyper's releases, or a Python environment vyper-{version} with the package vyper"
+        "there is no Vyper compiler on this server. Its operator can add one to the folder compilers of the data folder, or to that \
+         of --compiler-source: the file vyper.{version}.linux of Vyper's releases, or a Python environment vyper-{version} with \
+         the package vyper"
     )
 }
 

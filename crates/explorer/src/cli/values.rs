@@ -1,13 +1,12 @@
 //! Values of options.
 
+use std::{fmt::Display, str::FromStr};
+
 use clap::ValueEnum;
-use domain::TokenPrefix;
 use enrichment::IpfsGateway;
 use ipnet::IpNet;
 use node::Endpoint;
-use serde::{Deserialize, de::Error as _};
-use web::{BasePath, Colour, PublicUrl};
-use webhooks::EncryptionKey;
+use serde::{Deserialize, Deserializer, de::Error as _};
 
 /// The URL of a database. Its password is not shown.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
@@ -78,6 +77,31 @@ pub(crate) enum Switch {
     Off,
 }
 
+/// Where the metadata of NFTs is fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NftSource {
+    Off,
+    /// From the hosts that contracts name.
+    Hosts,
+    /// And from this gateway, if they name IPFS.
+    Gateway(IpfsGateway),
+}
+
+impl FromStr for NftSource {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(Self::Off),
+            "on" => Ok(Self::Hosts),
+            url => url.parse().map(Self::Gateway).map_err(|_| {
+                "expected `on`, `off` or the URL of an IPFS gateway without a query, such as https://ipfs.example"
+                    .to_owned()
+            }),
+        }
+    }
+}
+
 /// In the file, a single value may be given without a list.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a string or a list of strings")]
@@ -95,44 +119,27 @@ impl OneOrMany {
     }
 }
 
-pub(super) fn roles<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Role>, D::Error> {
+pub(super) fn roles<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Role>, D::Error> {
     let texts = OneOrMany::deserialize(deserializer)?.into_texts();
     texts.iter().map(|text| Role::from_str(text, false).map_err(D::Error::custom)).collect()
 }
 
-pub(super) fn endpoints<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Endpoint>, D::Error> {
+pub(super) fn endpoints<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Endpoint>, D::Error> {
     let texts = OneOrMany::deserialize(deserializer)?.into_texts();
     texts.iter().map(|text| text.parse().map_err(D::Error::custom)).collect()
 }
 
-pub(super) fn networks<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
+pub(super) fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
     let texts = OneOrMany::deserialize(deserializer)?.into_texts();
     texts.iter().map(|text| network(text).map_err(D::Error::custom)).collect()
 }
 
-pub(super) fn encryption_key<'de, D: serde::Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<EncryptionKey>, D::Error> {
-    String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
-}
-
-pub(super) fn ipfs_gateway<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<IpfsGateway>, D::Error> {
-    String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
-}
-
-pub(super) fn base_path<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<BasePath>, D::Error> {
-    String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
-}
-
-pub(super) fn public_url<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<PublicUrl>, D::Error> {
-    String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
-}
-
-pub(super) fn colour<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Colour>, D::Error> {
-    String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
-}
-
-pub(super) fn token_prefix<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<TokenPrefix>, D::Error> {
+/// In the file, as on the command line.
+pub(super) fn parsed<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err: Display>,
+{
     String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
 }
 

@@ -35,21 +35,9 @@ pub(crate) struct ReindexOptions {
     #[arg(long, env = "EXPLORER_TRACES", value_name = "TRACES")]
     traces: Option<Traces>,
 
-    /// Seconds until a lower head of the node counts as a reorg, as for `run`
-    #[arg(long, env = "EXPLORER_LOWER_HEAD_AFTER", value_name = "SECONDS")]
-    lower_head_after: Option<u64>,
-
-    /// Maximum requests in flight to the node [default: 128]
-    #[arg(long, env = "EXPLORER_RPC_CONCURRENCY", value_name = "N")]
-    rpc_concurrency: Option<usize>,
-
     /// Maximum calls per second to each node, in addition to those of the explorer that serves; 0 is no limit [default: 0]
     #[arg(long, env = "EXPLORER_RPC_CALLS_PER_SECOND", value_name = "N")]
     rpc_calls_per_second: Option<u32>,
-
-    /// Milliseconds between polls for a new block [default: when the next block is due]
-    #[arg(long, env = "EXPLORER_POLL_INTERVAL", value_name = "MS")]
-    poll_interval: Option<u64>,
 
     /// Seconds to wait for a response of the node [default: 20]
     #[arg(long, env = "EXPLORER_RPC_TIMEOUT", value_name = "SECONDS")]
@@ -83,10 +71,7 @@ impl From<ReindexOptions> for RunOptions {
             data: options.data,
             start_block: options.start_block,
             traces: options.traces,
-            lower_head_after: options.lower_head_after,
-            rpc_concurrency: options.rpc_concurrency,
             rpc_calls_per_second: options.rpc_calls_per_second,
-            poll_interval: options.poll_interval,
             rpc_timeout: options.rpc_timeout,
             verify_blocks: options.verify_blocks,
             memory: options.memory,

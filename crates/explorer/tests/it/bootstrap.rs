@@ -109,8 +109,7 @@ async fn an_explorer_that_begins_with_a_snapshot_answers_like_one_that_indexed_a
     let host = Host::start(bytes.clone(), Serving::Cut).await;
     let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02X}")).collect();
     node.chain.mine(None);
-    let launch =
-        || Launch::run(&node.url()).argument("--bootstrap", host.url()).argument("--bootstrap-sha256", &digest);
+    let launch = || Launch::run(&node.url()).argument("--bootstrap", format!("{}#sha256={digest}", host.url()));
     let new = launch().start().await;
     assert!(new.log().contains("blocks_compared"), "{}", new.log());
     let positions = host.positions();
@@ -144,7 +143,8 @@ async fn downloads_that_fail_leave_a_folder_that_the_next_start_fills() {
     altered[bytes.len() / 2] ^= 1;
     let altered = Host::start(altered, Serving::Whole).await;
     refused(launch(&altered.url()), &data, "altered").await;
-    refused(launch(text(&file)).argument("--bootstrap-sha256", "ab".repeat(32)), &data, "--bootstrap-sha256").await;
+    let other_digest = format!("{}#sha256={}", text(&file), "ab".repeat(32));
+    refused(launch(&other_digest), &data, "and not that of --bootstrap").await;
     refused(launch("http://192.0.2.1/chain.tar"), &data, "anybody on the way").await;
     refused(launch(text(&folder.path().join("absent.tar"))), &data, "absent.tar").await;
 

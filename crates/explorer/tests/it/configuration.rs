@@ -68,12 +68,16 @@ async fn configuration_errors_are_reported_at_the_start() {
     assert!(startup_error(Launch::bare(["run"])).await.contains("--rpc"));
     let misspelt = Launch::run(node).argument("--config", write("config.toml", "lisen = '127.0.0.1:0'"));
     assert!(startup_error(misspelt).await.contains("lisen"));
+    let misspelt = Launch::run(node).argument("--config", write("config.toml", "[looks]\nchainname = 'A'"));
+    assert!(startup_error(misspelt).await.contains("`chain-name`"));
     let absent = Launch::run(node).argument("--config", folder.path().join("absent").display());
     assert!(startup_error(absent).await.contains("absent"));
     let bad_labels = Launch::run(node).argument("--labels", write("labels", "0x12,short\n"));
     assert!(startup_error(bad_labels).await.contains("line 1"));
     assert!(startup_error(Launch::run(node).argument("--log", "no=such=filter")).await.contains("log filter"));
-    assert!(startup_error(Launch::run(node).argument("--rpc-timeout", 0)).await.contains("--rpc-timeout"));
+    for option in ["--rpc-timeout", "--webhook-pending"] {
+        assert!(startup_error(Launch::run(node).argument(option, 0)).await.contains(option));
+    }
 }
 
 #[tokio::test]
@@ -102,6 +106,7 @@ fn help_matches_its_snapshots() {
     insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => Path::new("snapshots") }, {
         insta::assert_snapshot!("help", help(&["--help"]));
         insta::assert_snapshot!("help-run", help(&["run", "--help"]));
+        insta::assert_snapshot!("help-run-short", help(&["run", "-h"]));
         insta::assert_snapshot!("help-reindex", help(&["reindex", "--help"]));
         insta::assert_snapshot!("help-copy", help(&["copy", "--help"]));
         insta::assert_snapshot!("help-demo", help(&["demo", "--help"]));

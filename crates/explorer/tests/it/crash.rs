@@ -15,8 +15,9 @@ fn random_below(limit: u64) -> u64 {
     RandomState::new().hash_one(()) % limit
 }
 
+/// With so few calls that a backfill takes seconds.
 fn launch(node: &SlowProxy) -> Launch {
-    Launch::run(&node.url()).argument("--rpc-concurrency", 2)
+    Launch::run(&node.url()).argument("--rpc-calls-per-second", 40)
 }
 
 async fn tip(explorer: &TestExplorer) -> Option<u64> {

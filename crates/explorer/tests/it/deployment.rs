@@ -133,13 +133,14 @@ fn the_files_of_the_deployment_use_existing_options() {
     let help = Command::new(env!("CARGO_BIN_EXE_explorer")).args(["run", "--help"]).output().unwrap().stdout;
     let help = String::from_utf8(help).unwrap();
     let known: BTreeSet<&str> = words(&help).collect();
-    let mut files = ["compose.yaml", "compose-several.yaml", "Dockerfile", "nginx-site.conf", "Caddyfile"]
-        .map(str::to_owned)
-        .to_vec();
+    let mut files =
+        ["compose.yaml", "compose-several.yaml", "Dockerfile", "nginx-site.conf", "Caddyfile", "explorer.toml"]
+            .map(str::to_owned)
+            .to_vec();
     for entry in std::fs::read_dir(Path::new(DEPLOY).join("systemd")).unwrap() {
         files.push(format!("systemd/{}", entry.unwrap().file_name().to_str().unwrap()));
     }
-    assert!(files.len() >= 12, "{files:?}");
+    assert!(files.len() >= 13, "{files:?}");
     let mut options = 0;
     for file in files {
         let text = deployed_file(&file);

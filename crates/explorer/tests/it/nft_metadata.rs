@@ -56,8 +56,13 @@ impl Collection {
     }
 
     fn launch(&self) -> Launch {
+        self.launch_with("on")
+    }
+
+    /// With a value of `--nft-metadata`.
+    fn launch_with(&self, source: &str) -> Launch {
         Launch::run(self.anvil.url())
-            .argument("--nft-metadata", "on")
+            .argument("--nft-metadata", source)
             .variable("EXPLORER_WEBHOOK_ALLOW_INSECURE", "true")
     }
 
@@ -122,8 +127,7 @@ async fn metadata_is_fetched_once_kept_and_shown_without_its_markup() {
     host.put(&format!("/ipfs/QmHash/{:064x}.png", 0x1f), Reply::png());
     collection.mint(&collection.items, 0x1f, &format!("{}/{{id}}.json", host.url)).await;
 
-    let launch = collection.launch().argument("--ipfs-gateway", &host.url);
-    let explorer = collection.start(launch).await;
+    let explorer = collection.start(collection.launch_with(&host.url)).await;
     let found = metadata(&explorer, &collection.pieces, 1).await;
     assert_eq!((&found["state"], &found["error"]), (&json!("available"), &Value::Null), "{found}");
     assert_eq!((&found["name"], &found["description"]), (&document["name"], &document["description"]));

@@ -87,12 +87,12 @@ fn files_of(rows: u64) -> std::ops::Range<u64> {
 pub(super) async fn show_robots(State(app): State<App>) -> Response {
     let base = app.base_path.as_str();
     let rules: String = DISALLOWED.iter().map(|path| format!("Disallow: {base}{path}\n")).collect();
-    let sitemap = app.sitemap_url().map(|site| format!("\nSitemap: {site}/sitemap.xml\n")).unwrap_or_default();
+    let sitemap = app.site_url.as_ref().map(|site| format!("\nSitemap: {site}/sitemap.xml\n")).unwrap_or_default();
     format!("User-agent: *\n{rules}{sitemap}").into_response()
 }
 
 pub(super) async fn show_index(State(app): State<App>) -> Result<Response, PageError> {
-    let Some(site) = app.sitemap_url() else { return app.no_sitemap().await };
+    let Some(site) = app.site_url.clone() else { return app.no_sitemap().await };
     let mut files = vec![File::Pages];
     let contracts = app.verified.list_verified(PageRequest::newest(1)).await?.total;
     files.extend(files_of(contracts).map(File::Contracts));
@@ -107,7 +107,7 @@ pub(super) async fn show_index(State(app): State<App>) -> Result<Response, PageE
 }
 
 pub(super) async fn show_file(State(app): State<App>, Path(name): Path<String>) -> Result<Response, PageError> {
-    let (Some(site), Some(file)) = (app.sitemap_url(), File::parse(&name)) else { return app.no_sitemap().await };
+    let (Some(site), Some(file)) = (app.site_url.clone(), File::parse(&name)) else { return app.no_sitemap().await };
     match file {
         File::Pages => Ok(urls(PAGES.into_iter().map(move |path| format!("{site}{path}")))),
         File::Blocks(number) => {
@@ -135,11 +135,6 @@ pub(super) async fn show_file(State(app): State<App>, Path(name): Path<String>) 
 }
 
 impl WebState {
-    /// Where the sitemap is, if there is one.
-    fn sitemap_url(&self) -> Option<std::sync::Arc<str>> {
-        self.site_url.clone().filter(|_| self.has_sitemap)
-    }
-
     async fn no_sitemap(&self) -> Result<Response, PageError> {
         self.not_found("No such page", "This file is not part of the sitemap of this explorer.").await
     }

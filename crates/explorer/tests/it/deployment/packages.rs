@@ -62,6 +62,7 @@ fn packages_contain_a_binary_that_runs_and_all_that_belongs_to_it() {
         "completions/explorer.fish",
         "systemd/explorer.service",
         "systemd/explorer.env",
+        "systemd/explorer.toml",
     ] {
         assert!(inside.join(file).metadata().unwrap().len() > 100, "{file}");
     }
@@ -77,6 +78,7 @@ fn packages_contain_a_binary_that_runs_and_all_that_belongs_to_it() {
         "usr/share/zsh/vendor-completions/_explorer",
         "usr/share/fish/vendor_completions.d/explorer.fish",
         "usr/share/doc/explorer/copyright",
+        "etc/explorer/explorer.toml",
     ] {
         let mode = root.join(file).metadata().unwrap_or_else(|error| panic!("{file}: {error}")).permissions().mode();
         assert_eq!(mode & 0o777, 0o644, "{file}");
@@ -84,7 +86,10 @@ fn packages_contain_a_binary_that_runs_and_all_that_belongs_to_it() {
     let settings = root.join("etc/explorer/explorer.env").metadata().unwrap();
     assert_eq!(settings.permissions().mode() & 0o777, 0o600, "it may contain a password");
     assert_eq!(printed("dpkg-deb", &["--field", deb, "Version"]).trim(), env!("CARGO_PKG_VERSION"));
-    assert_eq!(printed("dpkg-deb", &["--info", deb, "conffiles"]), "/etc/explorer/explorer.env\n");
+    assert_eq!(
+        printed("dpkg-deb", &["--info", deb, "conffiles"]),
+        "/etc/explorer/explorer.env\n/etc/explorer/explorer.toml\n"
+    );
     let libc = printed("dpkg-deb", &["--field", deb, "Depends"]);
     let symbols = printed("objdump", &["--dynamic-syms", env!("CARGO_BIN_EXE_explorer")]);
     let versions = symbols.split("GLIBC_").skip(1).map(|rest| rest.split([')', ' ']).next().unwrap());

@@ -19,7 +19,8 @@ use crate::support::{
 const REQUESTS_PER_MINUTE: u32 = 4;
 
 fn explorer(node: &DevNode, chain: &str) -> Launch {
-    let launch = Launch::run(&node.url()).argument("--trusted-proxy", "127.0.0.1").argument("--chain-name", chain);
+    let launch = Launch::run(&node.url()).argument("--trusted-proxy", "127.0.0.1");
+    let launch = launch.configured(&format!("[looks]\nchain-name = '{chain}'\n"));
     launch.variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", REQUESTS_PER_MINUTE)
 }
 
@@ -130,8 +131,8 @@ async fn nginx_serves_two_host_names_with_tls_and_passes_on_who_asks() {
 
 /// Two chains below `/bsc` and `/op`.
 async fn below_paths(node: &DevNode) -> [TestExplorer; 2] {
-    let below = |chain, path| started(node, explorer(node, chain).argument("--base-path", path));
-    [below("Below bsc", "/bsc").await, below("Below op", "/op").await]
+    let below = |chain, url| started(node, explorer(node, chain).argument("--public-url", url));
+    [below("Below bsc", "https://explorer.test/bsc").await, below("Below op", "https://explorer.test/op").await]
 }
 
 /// A code block of docs/deployment/single.md.
@@ -194,6 +195,20 @@ async fn caddy_serves_two_chains_below_paths() {
     let servers = [("127.0.0.1:3001", one.client().host()), ("127.0.0.1:3002", two.client().host())];
     let (_proxy, client) = caddy(example("caddyfile"), &servers).await;
     assert_serves_paths(client).await;
+}
+
+#[tokio::test]
+async fn the_example_of_a_configuration_file_is_valid_with_all_that_it_has() {
+    let text = deployed_file("explorer.toml");
+    let explorer = Launch::run("http://127.0.0.1:1").configured(&text).start().await;
+    assert!(explorer.get("/").await.text.contains(" | Explorer</title>"));
+
+    // A comment begins with a space.
+    let used = text.lines().map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line));
+    let logo = format!("{DEPLOY}/../crates/web/assets/icon.svg");
+    let text = replace_all(used.collect::<Vec<_>>().join("\n"), &[("/etc/explorer/logo.svg", &logo)]);
+    let explorer = Launch::run("http://127.0.0.1:1").configured(&text).start().await;
+    assert!(explorer.get("/").await.text.contains(" | House chain</title>"));
 }
 
 #[test]

@@ -105,17 +105,3 @@ async fn calls_of_the_node_stay_within_the_limit_of_the_operator() {
     let allowed = PER_SECOND as f64 * elapsed.as_secs_f64() + 1.0;
     assert!(calls as f64 <= allowed, "{calls} calls in {elapsed:?}");
 }
-
-#[tokio::test]
-async fn the_head_is_polled_at_the_interval_of_the_operator() {
-    let chain = chain_of(3);
-    let node = FaultyNode::start(&chain, 1, Script::default()).await;
-    let explorer = Launch::run(&node.url()).argument("--poll-interval", 1_000).start().await;
-    node.wait_for(&explorer).await;
-    let heads = || node.request_counts().methods.get("eth_blockNumber").copied().unwrap_or_default();
-    let (before, begun) = (heads(), Instant::now());
-    tokio::time::sleep(Duration::from_secs(4)).await;
-    let polled = heads() - before;
-    let most = 1.0 + begun.elapsed().as_secs_f64();
-    assert!(polled >= 2 && polled as f64 <= most, "{polled} polls, at most {most:.1}");
-}

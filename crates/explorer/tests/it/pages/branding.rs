@@ -31,17 +31,13 @@ async fn logo_colours_and_links_are_on_every_page_and_weaken_no_policy() {
     node.chain.mine(None);
     let folder = tempfile::tempdir().unwrap();
     let logo = file(&folder, "logo.svg", SVG);
-    let config = file(
-        &folder,
-        "config.toml",
-        format!(
-            "chain-name = 'House chain'\nlogo = '{}'\naccent-light = '#8a1c7c'\naccent-dark = '#f0b90b'\n\
-             [[footer-link]]\nlabel = 'Terms & <b>'\nurl = 'https://house.example/terms?a=1&b=\"2\"'\n\
-             [[footer-link]]\nlabel = 'Newest'\nurl = '/blocks'\n",
-            logo.display()
-        ),
+    let looks = format!(
+        "[looks]\nchain-name = 'House chain'\ncoin = 'HSE'\nlogo = '{}'\naccent-light = '#8a1c7c'\naccent-dark = '#f0b90b'\n\
+         [[looks.footer-link]]\nlabel = 'Terms & <b>'\nurl = 'https://house.example/terms?a=1&b=\"2\"'\n\
+         [[looks.footer-link]]\nlabel = 'Newest'\nurl = '/blocks'\n",
+        logo.display()
     );
-    let explorer = Launch::run(&node.url()).argument("--config", config.display()).start().await;
+    let explorer = Launch::run(&node.url()).configured(&looks).start().await;
     node.wait_for(&explorer).await;
     let client = explorer.client();
 
@@ -61,7 +57,10 @@ async fn logo_colours_and_links_are_on_every_page_and_weaken_no_policy() {
         let external =
             "<a href=\"https://house.example/terms?a=1&#38;b=%222%22\" rel=\"noopener\">Terms &#38; &#60;b&#62;</a>";
         assert!(page.contains(external) && page.contains("<a href=\"/blocks\">Newest</a>"), "{page}");
+        assert!(page.contains("House chain"), "{page}");
     }
+    let account = client.get(&format!("/address/{}", node.account(0))).await.text;
+    assert!(account.contains(" HSE") && !account.contains(" ETH"), "{account}");
 
     let page = client.get("/").await.text;
     let style = client.get(asset(&page, "branding")).await;
@@ -88,9 +87,8 @@ async fn a_raster_logo_is_the_icon_and_the_preview_of_links_below_a_base_path() 
     // The content tells the format, not the name.
     let logo = file(&folder, "logo.svg", PNG);
     let explorer = Launch::run(&node.url())
-        .variable("EXPLORER_LOGO", logo.display())
-        .argument("--public-url", "https://explorer.example")
-        .argument("--base-path", "/dev")
+        .configured(&format!("[looks]\nlogo = '{}'", logo.display()))
+        .argument("--public-url", "https://explorer.example/dev")
         .start()
         .await;
     let page = explorer.get("/dev/").await.text;
@@ -107,9 +105,9 @@ async fn a_raster_logo_is_the_icon_and_the_preview_of_links_below_a_base_path() 
     assert!(!page.contains("/assets/branding-"), "colours are the default: {page}");
 }
 
-async fn refused(launch: Launch, status: i32, expected: &[&str]) {
+async fn refused(launch: Launch, expected: &[&str]) {
     let (ended, message) = launch.fails_to_start().await;
-    assert_eq!(ended.code(), Some(status), "{message}");
+    assert_eq!(ended.code(), Some(1), "{message}");
     for text in expected {
         assert!(message.contains(text), "{text} is not in: {message}");
     }
@@ -118,33 +116,26 @@ async fn refused(launch: Launch, status: i32, expected: &[&str]) {
 #[tokio::test]
 async fn bad_values_are_refused_at_the_start_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
-    let run = || Launch::run("http://127.0.0.1:1");
-    let with_logo = |name: &str, content: &[u8]| run().argument("--logo", file(&folder, name, content).display());
-    let with_file = |text: &str| run().argument("--config", file(&folder, "config.toml", text).display());
+    let with = |looks: &str| Launch::run("http://127.0.0.1:1").configured(&format!("[looks]\n{looks}"));
+    let with_logo = |name: &str, content: &[u8]| with(&format!("logo = '{}'", file(&folder, name, content).display()));
 
-    refused(run().argument("--logo", "/no/such/logo.svg"), 1, &["cannot read the logo /no/such/logo.svg"]).await;
-    refused(with_logo("a.gif", b"GIF89a"), 1, &["a.gif of --logo", "not an SVG, PNG or WebP image", "convert"]).await;
-    refused(with_logo("cut.png", &PNG[..60]), 1, &["cut.png", "is not complete"]).await;
-    refused(with_logo("large.svg", &[b' '; 300_000]), 1, &["large.svg", "300000 bytes", "make it smaller"]).await;
-    refused(
-        with_logo("script.svg", SVG.replace("<path", "<script/><path").as_bytes()),
-        1,
-        &["script.svg", "has a script"],
-    )
-    .await;
+    refused(with("logo = '/no/such/logo.svg'"), &["cannot read the logo /no/such/logo.svg"]).await;
+    refused(with_logo("a.gif", b"GIF89a"), &["the logo", "a.gif", "not an SVG, PNG or WebP image", "convert"]).await;
+    refused(with_logo("cut.png", &PNG[..60]), &["cut.png", "is not complete"]).await;
+    refused(with_logo("large.svg", &[b' '; 300_000]), &["large.svg", "300000 bytes", "make it smaller"]).await;
+    let script = SVG.replace("<path", "<script/><path");
+    refused(with_logo("script.svg", script.as_bytes()), &["script.svg", "has a script"]).await;
 
-    refused(run().argument("--accent-light", "red"), 2, &["`red` is not a colour such as #0b6b63"]).await;
-    let pale = run().argument("--accent-light", "#f0b90b");
-    refused(pale, 1, &["#f0b90b of --accent-light", "1.67:1", "at least 4.5:1", "choose a darker colour"]).await;
-    refused(with_file("accent-dark = '#123'"), 1, &["--accent-dark", "choose a lighter colour"]).await;
-    refused(with_file("accent-dark = 'url(x)'"), 1, &["config.toml", "is not a colour"]).await;
+    refused(with("accent-light = 'red'"), &["config.toml", "`red` is not a colour such as #0b6b63"]).await;
+    let pale = ["#f0b90b of accent-light in [looks]", "1.67:1", "at least 4.5:1", "choose a darker colour"];
+    refused(with("accent-light = '#f0b90b'"), &pale).await;
+    refused(with("accent-dark = '#123'"), &["accent-dark", "choose a lighter colour"]).await;
+    refused(with("accent-dark = 'url(x)'"), &["config.toml", "is not a colour"]).await;
 
-    let link = |url: &str| with_file(&format!("[[footer-link]]\nlabel = 'Terms'\nurl = '{url}'\n"));
-    refused(link("javascript:alert(1)"), 1, &["[[footer-link]]", "`Terms`", "https:// URL"]).await;
-    refused(with_file("[[footer-link]]\nlabel = ''\nurl = '/'"), 1, &["[[footer-link]]", "1 to 40"]).await;
-    refused(with_file(&"[[footer-link]]\nlabel = 'a'\nurl = '/'\n".repeat(11)), 1, &["at most 10"]).await;
-    refused(with_file("[[footer-link]]\nlabel = 'a'\nhref = '/'\n"), 1, &["href", "url"]).await;
-
-    refused(run().argument("--public-url", "https://a.example/bsc"), 2, &["--base-path"]).await;
-    refused(run().argument("--sitemap", "on"), 1, &["--public-url"]).await;
+    let link = |entry: &str| with(&format!("[[looks.footer-link]]\n{entry}"));
+    let script = link("label = 'Terms'\nurl = 'javascript:alert(1)'");
+    refused(script, &["[[looks.footer-link]]", "`Terms`", "https:// URL"]).await;
+    refused(link("label = ''\nurl = '/'"), &["[[looks.footer-link]]", "1 to 40"]).await;
+    refused(with(&"[[looks.footer-link]]\nlabel = 'a'\nurl = '/'\n".repeat(11)), &["at most 10"]).await;
+    refused(link("label = 'a'\nhref = '/'"), &["href", "url"]).await;
 }

@@ -61,9 +61,7 @@ async fn sitemap(explorer: &TestExplorer, path: &str, root: &str, element: &str)
 async fn every_page_has_one_canonical_url() {
     let (node, _) = DevNode::with_traffic(150).await;
     for base in ["", "/chains/dev"] {
-        let launch = Launch::run(&node.url()).argument("--public-url", format!("{SITE}/"));
-        let launch = if base.is_empty() { launch } else { launch.argument("--base-path", base) };
-        let explorer = launch.start().await;
+        let explorer = Launch::run(&node.url()).argument("--public-url", format!("{SITE}{base}/")).start().await;
         node.wait_for(&explorer).await;
         let get = async |path: &str| explorer.get(&format!("{base}{path}")).await.text;
 
@@ -119,7 +117,7 @@ async fn every_page_has_one_canonical_url() {
 #[tokio::test]
 async fn descriptions_say_what_is_on_the_page() {
     let (node, _) = DevNode::with_traffic(150).await;
-    let explorer = Launch::run(&node.url()).argument("--chain-name", "House <chain>").start().await;
+    let explorer = Launch::run(&node.url()).configured("[looks]\nchain-name = 'House <chain>'").start().await;
     node.wait_for(&explorer).await;
     let page = async |path: &str| explorer.get(path).await.text;
 
@@ -184,12 +182,8 @@ async fn the_sitemap_has_the_first_and_the_last_block_and_all_tokens() {
     let (node, _) = DevNode::with_traffic(150).await;
     let head = node.chain.head().number;
     for (base, start) in [("", 0), ("/chains/dev", 3)] {
-        let launch = Launch::run(&node.url())
-            .argument("--public-url", SITE)
-            .argument("--sitemap", "on")
-            .argument("--start-block", start);
-        let launch = if base.is_empty() { launch } else { launch.argument("--base-path", base) };
-        let explorer = launch.start().await;
+        let launch = Launch::run(&node.url()).argument("--public-url", format!("{SITE}{base}"));
+        let explorer = launch.argument("--start-block", start).start().await;
         node.wait_for(&explorer).await;
 
         let robots = explorer.get("/robots.txt").await.text;
@@ -226,7 +220,7 @@ async fn the_sitemap_has_the_first_and_the_last_block_and_all_tokens() {
 
 #[tokio::test]
 async fn verified_contracts_are_in_the_sitemap() {
-    let fixture = VerifierFixture::with_options(&[("--public-url", SITE), ("--sitemap", "on")]).await;
+    let fixture = VerifierFixture::with_options(&[("--public-url", SITE)]).await;
     let address = fixture.compile_and_deploy(&Case::coin("0.8.20")).await;
     fixture.verify(&address, "0.8.20+commit.a1b79de6", COIN).await;
     let files = sitemap(&fixture.explorer, "/sitemap.xml", "sitemapindex", "sitemap").await;
@@ -239,20 +233,16 @@ async fn verified_contracts_are_in_the_sitemap() {
 }
 
 #[tokio::test]
-async fn there_is_no_sitemap_by_default_and_its_pages_are_limited_like_others() {
+async fn there_is_no_sitemap_without_a_public_url_and_its_pages_are_limited_like_others() {
     let node = DevNode::start().await;
-    let explorer = Launch::run(&node.url()).argument("--public-url", SITE).start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
     assert!(!explorer.get("/robots.txt").await.text.contains("Sitemap"));
     for path in ["/sitemap.xml", "/sitemap/pages.xml", "/sitemap/blocks-0.xml"] {
         assert_eq!(explorer.get(path).await.status, 404, "{path}");
     }
 
-    let limited = Launch::run(&node.url())
-        .argument("--public-url", SITE)
-        .argument("--sitemap", "on")
-        .argument("--pages-per-minute", 1)
-        .start()
-        .await;
+    let limited =
+        Launch::run(&node.url()).argument("--public-url", SITE).argument("--pages-per-minute", 1).start().await;
     let mut statuses = Vec::new();
     for _ in 0..40 {
         statuses.push(limited.get("/sitemap/pages.xml").await.status);

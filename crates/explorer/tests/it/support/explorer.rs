@@ -200,6 +200,14 @@ impl Launch {
         self
     }
 
+    /// With this configuration file.
+    pub(crate) fn configured(self, text: &str) -> Self {
+        let folder = self.home.path().join("explorer");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("config.toml"), text).unwrap();
+        self
+    }
+
     /// With the prefix of token types that the chain has by default.
     pub(crate) fn with_token_prefix_of_chain(mut self) -> Self {
         self.token_prefix = None;

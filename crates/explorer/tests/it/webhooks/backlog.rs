@@ -68,7 +68,7 @@ async fn bare_posts(url: &str) -> f64 {
 async fn a_hundred_thousand_messages_queued_for_a_dead_receiver_delay_no_others() {
     let node = DevNode::start().await;
     let start = async |data: Option<DataFolder>| {
-        let launch = launch(&node.url()).argument("--webhook-pending", QUEUED);
+        let launch = launch(&node.url()).argument("--webhook-pending", 10 * QUEUED);
         match data {
             Some(data) => launch.on(&data).start().await,
             None => launch.start().await,
