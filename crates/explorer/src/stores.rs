@@ -299,9 +299,6 @@ fn explain_open(error: StoreError, data: &Path) -> anyhow::Error {
                  webhooks and verified contracts (`explorer reindex` indexes it while the older one goes on serving)"
             )
         }
-        StoreError::OlderRecords { .. } => {
-            format!("{data} was written by a far older explorer: use that one, or another folder with --data")
-        }
         StoreError::UnusableReindex { folder, .. } => format!(
             "the index in {data} was written by an older explorer, and `explorer reindex` has begun a new one: complete that one \
              and stop the command, or remove {folder}, then `explorer run` begins with an empty index"

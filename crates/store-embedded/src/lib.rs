@@ -31,7 +31,7 @@ mod states;
 #[cfg(test)]
 mod states_tests;
 mod store;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod testing;
 mod token_names;
