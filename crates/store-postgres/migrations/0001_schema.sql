@@ -1173,8 +1173,8 @@ create table delivery_of_block (
     primary key (block, webhook, number)
 );
 
--- Copies of all records to another store, or from one: what this store is in it, as JSON.
-create table record_transfer (
+-- The import whose records these are, as JSON; none if they were changed since.
+create table record_import (
     is_only boolean primary key default true check (is_only),
     state bytea not null
 );

@@ -209,7 +209,7 @@ mod tests {
         "orphaned_block",
         "queue_owner",
         "quota_request",
-        "record_transfer",
+        "record_import",
         "request_quota",
         "running_verification",
         "sender",

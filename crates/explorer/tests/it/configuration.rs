@@ -103,7 +103,6 @@ fn help_matches_its_snapshots() {
         insta::assert_snapshot!("help", help(&["--help"]));
         insta::assert_snapshot!("help-run", help(&["run", "--help"]));
         insta::assert_snapshot!("help-reindex", help(&["reindex", "--help"]));
-        insta::assert_snapshot!("help-copy", help(&["copy", "--help"]));
         insta::assert_snapshot!("help-demo", help(&["demo", "--help"]));
     });
 }
