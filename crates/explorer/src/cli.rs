@@ -14,7 +14,7 @@ pub(crate) use self::{
     run_options::{Looks, RunOptions},
     values::{DatabaseUrl, NftSource, OwnerAccess, Role, Switch, Traces},
 };
-use crate::{check::CheckOptions, copy::CopyOptions, reindex::ReindexOptions};
+use crate::{check::CheckOptions, reindex::ReindexOptions};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -49,15 +49,14 @@ pub(crate) enum Command {
     Admin(AdminOptions),
     /// Check a data folder that no explorer has open, or a database, for damage; compare it with a node
     Check(CheckOptions),
-    /// Create or update the tables of a PostgreSQL database, check it, or show its size
+    /// Create or update the tables of a PostgreSQL database, compact them, or show their sizes
     Database(DatabaseOptions),
-    /// Copy keys, webhooks, verified contracts and queued messages to another data folder or database
-    Copy(CopyOptions),
     /// Back up a data folder, also while an explorer uses it
     Snapshot(SnapshotOptions),
     /// Copy a snapshot to an empty data folder
     Restore(RestoreOptions),
-    /// Write all keys, webhooks, verified contracts and queued messages to a file, or read them from one
+    /// Write all keys, webhooks, verified contracts and queued messages to a file, or read them from one into another data folder
+    /// or database
     Records(RecordsOptions),
     /// Restore a damaged data folder to its last intact commit
     Repair(RepairOptions),
@@ -84,8 +83,6 @@ pub(crate) struct DatabaseOptions {
 pub(crate) enum DatabaseCommand {
     /// Create the tables, or update them to this version; `run` does the same at its start
     Migrate,
-    /// Compare totals with rows, and report settings that can lose data; reads whole tables
-    Check,
     /// Merge rows of lists whose blocks are final; `run` does the same in small steps
     Compact,
     /// Show the size of each table and its indexes

@@ -1,9 +1,8 @@
-//! `explorer database`: updates, checks, compacts and measures a PostgreSQL database.
+//! `explorer database`: updates, compacts and measures a PostgreSQL database.
 
 use std::fmt::Write;
 
-use anyhow::{Context, bail};
-use store::Verification;
+use anyhow::Context;
 
 use crate::{
     cli::{DatabaseCommand, DatabaseOptions},
@@ -17,27 +16,13 @@ pub(crate) async fn run(options: DatabaseOptions) -> anyhow::Result<()> {
     let url = options.database.context("no database: give one with --database, or set EXPLORER_DATABASE")?;
     let older_index = match options.command {
         DatabaseCommand::Migrate => OlderIndex::Replace,
-        DatabaseCommand::Check | DatabaseCommand::Compact | DatabaseCommand::Size => OlderIndex::Refuse,
+        DatabaseCommand::Compact | DatabaseCommand::Size => OlderIndex::Refuse,
     };
     let store = stores::open_database(&url, older_index).await?;
     match options.command {
         DatabaseCommand::Migrate => {
             let ServerVersion { server, schema } = store.version().await?;
             logging::print(&format!("PostgreSQL {server}: the tables are at schema {schema}\n"));
-        }
-        DatabaseCommand::Check => {
-            let ServerVersion { server, schema } = store.version().await?;
-            let Verification { blocks, transactions, faults } = store.check().await?;
-            logging::print(&format!(
-                "PostgreSQL {server}, schema {schema}: {blocks} blocks, {transactions} transactions\n"
-            ));
-            for fault in &faults {
-                logging::print(&format!("fault: {}\n", fault.found));
-            }
-            if !faults.is_empty() {
-                bail!("{} faults: see above", faults.len());
-            }
-            logging::print("no faults\n");
         }
         DatabaseCommand::Compact => {
             let (mut before, mut after) = (0, 0);

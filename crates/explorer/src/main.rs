@@ -10,7 +10,6 @@ mod check;
 mod cli;
 mod config;
 mod contract_commands;
-mod copy;
 mod database;
 #[cfg(feature = "demo")]
 mod demo;
@@ -96,7 +95,6 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Admin(options) => admin_commands::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Check(options) => check::run(options).await,
             Command::Database(options) => database::run(options).await.map(|()| ExitCode::SUCCESS),
-            Command::Copy(options) => copy::run(options).await.map(|()| ExitCode::SUCCESS),
             Command::Snapshot(options) => snapshot::take(options).await.map(|()| ExitCode::SUCCESS),
             Command::Restore(options) => snapshot::restore(options).await.map(|()| ExitCode::SUCCESS),
             Command::Records(options) => records::run(options).await.map(|()| ExitCode::SUCCESS),

@@ -32,7 +32,7 @@ pub(crate) async fn run(options: ReindexOptions) -> anyhow::Result<()> {
     let Location::Folder(data) = &config.location else {
         bail!(
             "a new index is filled beside that of a data folder: for a database, index into a second one with `explorer run`, \
-             then bring the records there with `explorer copy`"
+             then bring the records there with `explorer records export` and `import`"
         )
     };
     if !data.is_dir() {

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
 pub(crate) use store::OlderIndex;
-use store::{Store, StoreError, Transfer, TransferTarget};
+use store::{RecordImport, Store, StoreError};
 pub(crate) use store_embedded::{ARCHIVED, Inspected, LostRecords, Reindex, Repair, Restoration};
 use store_embedded::{EmbeddedStore, INDEX_VERSION, RECORDS_VERSION, StoreOptions};
 pub(crate) use store_postgres::{Compacted, PostgresStore as SharedStore, QueueNews, Sender, ServerVersion, TableSize};
@@ -16,9 +16,6 @@ use crate::{
     memory::{MemoryBudget, StoreMemory},
     open_files,
 };
-
-/// What the name of the source of an import begins with.
-pub(crate) const FROM_FILE: &str = "the file ";
 
 /// The newest versions of an index and of records that can be read.
 pub(crate) const VERSIONS: (u32, u32) = (INDEX_VERSION, RECORDS_VERSION);
@@ -104,7 +101,8 @@ pub(crate) fn open_reindex(reindex: &Reindex, memory: MemoryBudget) -> anyhow::R
 
 /// Opens an existing store for a maintenance command.
 pub(crate) async fn open_existing(location: &Location) -> anyhow::Result<Arc<dyn Store>> {
-    let store = open_to_copy(location).await?.store;
+    require_folder(location)?;
+    let store = open_or_create(location, OlderIndex::Refuse).await?.store;
     admit(store.as_ref(), location).await?;
     Ok(store)
 }
@@ -117,14 +115,8 @@ pub(crate) async fn open_records(location: &Location) -> anyhow::Result<Arc<dyn 
     Ok(store)
 }
 
-/// Opens an existing store, from which its records are copied.
-pub(crate) async fn open_to_copy(location: &Location) -> anyhow::Result<OpenStore> {
-    require_folder(location)?;
-    create_copy(location).await
-}
-
-/// Opens or creates a store that records are copied to.
-pub(crate) async fn create_copy(location: &Location) -> anyhow::Result<OpenStore> {
+/// Opens or creates a store that takes the records of a file.
+pub(crate) async fn open_to_import(location: &Location) -> anyhow::Result<OpenStore> {
     open_or_create(location, OlderIndex::Refuse).await
 }
 
@@ -143,26 +135,16 @@ async fn open_or_create(location: &Location, older_index: OlderIndex) -> anyhow:
     }
 }
 
-/// Refuses a store that has only a part of the records of another one. What is changed from now on is not part of any copy.
+/// Refuses a store that has only a part of the records of a file. From now on, it has records of its own.
 async fn admit(store: &dyn Store, location: &Location) -> anyhow::Result<()> {
     let transfer = store.record_transfer();
-    match transfer.find_transfer().await? {
-        None => return Ok(()),
-        Some(Transfer::Target(TransferTarget { is_complete: false, source, .. })) if source.starts_with(FROM_FILE) => {
-            bail!(
-                "the import from {source} to {location} is not complete: run `explorer records import` with this file until it is"
-            )
-        }
-        Some(Transfer::Target(TransferTarget { is_complete: false, source, .. })) => bail!(
-            "the copy from {source} to {location} is not complete: run `explorer copy --from {source} --to {location}` until \
-             it is"
+    match transfer.find_import().await? {
+        None => Ok(()),
+        Some(RecordImport { is_complete: false, source, .. }) => bail!(
+            "{location} has only a part of the records of {source}: run `explorer records import` again, until it is complete"
         ),
-        Some(Transfer::Target(_)) => {}
-        Some(Transfer::Source { .. }) => {
-            tracing::warn!("records were copied from this store: do not run an explorer on the copy, too");
-        }
+        Some(_) => Ok(transfer.save_import(None).await?),
     }
-    Ok(transfer.save_transfer(None).await?)
 }
 
 /// Opens a database, and creates or updates its tables.
@@ -298,9 +280,6 @@ fn explain_open(error: StoreError, data: &Path) -> anyhow::Error {
                 "the index in {data} was written by an older explorer: `explorer run` indexes the chain again, and keeps keys, \
                  webhooks and verified contracts (`explorer reindex` indexes it while the older one goes on serving)"
             )
-        }
-        StoreError::OlderRecords { .. } => {
-            format!("{data} was written by a far older explorer: use that one, or another folder with --data")
         }
         StoreError::UnusableReindex { folder, .. } => format!(
             "the index in {data} was written by an older explorer, and `explorer reindex` has begun a new one: complete that one \

@@ -9,7 +9,6 @@ mod balances;
 mod basics;
 mod blocks;
 mod call;
-mod call_budget;
 mod call_metrics;
 mod call_tree;
 mod calls;

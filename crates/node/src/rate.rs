@@ -1,4 +1,4 @@
-//! Adaptive request rate per endpoint, learned from rate-limit errors.
+//! The rate of calls to an endpoint: the operator's limit, and a rate of requests that is learned from rate-limit errors.
 
 use std::{
     collections::VecDeque,
@@ -26,7 +26,8 @@ const LOWEST: f64 = 0.2;
 /// Above this rate, the limit is dropped.
 const HIGHEST: f64 = 5_000.0;
 
-/// AIMD on the request rate. Before the first rate-limit error there is no limit, and only concurrency is bounded.
+/// Spaces requests evenly. The operator's limit counts calls, also those of a batch. The learned rate is AIMD on requests: before
+/// the first rate-limit error there is none. Without either, only concurrency is bounded.
 #[derive(Debug)]
 pub(crate) struct RateGate {
     state: Mutex<State>,
@@ -39,14 +40,16 @@ pub(crate) struct RateGate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Admitted {
-    /// No limit was known.
+    /// The endpoint had not rejected any.
     Unlimited,
-    /// Under the rate limit.
+    /// Under the learned rate.
     Throttled,
 }
 
 #[derive(Debug, Default)]
 struct State {
+    /// Between two calls, by the operator's limit; zero without one.
+    interval: Duration,
     /// Requests per second; None: the endpoint has not rejected any.
     rate: Option<f64>,
     /// When the next request may be sent.
@@ -63,36 +66,40 @@ struct State {
 }
 
 impl RateGate {
-    /// `longest_pause` bounds the endpoint's `Retry-After`.
-    pub(crate) fn new(longest_pause: Duration) -> Self {
-        Self { state: Mutex::default(), queue: Semaphore::new(1), longest_pause }
+    /// No limit is given by None or 0. `longest_pause` bounds the endpoint's `Retry-After`.
+    pub(crate) fn new(calls_per_second: Option<u32>, longest_pause: Duration) -> Self {
+        let interval = calls_per_second.filter(|calls| *calls > 0).map(|calls| Duration::from_secs(1) / calls);
+        let state = State { interval: interval.unwrap_or_default(), ..State::default() };
+        Self { state: Mutex::new(state), queue: Semaphore::new(1), longest_pause }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Requests per second; None while there is no limit.
+    /// The learned rate in requests per second; None while there is none.
     pub(crate) fn rate(&self) -> Option<f64> {
         self.state().rate
     }
 
-    /// Waits until one more request may be sent.
-    pub(crate) async fn admit(&self, priority: Priority) -> Admitted {
-        if self.state().rate.is_none() {
+    /// Waits until a request with this many calls may be sent.
+    pub(crate) async fn admit(&self, calls: usize, priority: Priority) -> Admitted {
+        if self.state().is_unlimited() {
             return Admitted::Unlimited;
         }
         let _queue_permit = match priority {
             Priority::High => None,
             Priority::Queued => self.queue.acquire().await.ok(),
         };
+        let mut calls = u32::try_from(calls).unwrap_or(u32::MAX);
         loop {
-            let at = self.state().reserve(Instant::now());
+            let (at, admitted) = self.state().reserve(calls, Instant::now());
             tokio::time::sleep_until(at).await;
             // The endpoint may have requested a pause meanwhile. Waiters leave it one by one.
             if !self.state().is_paused(Instant::now()) {
-                return Admitted::Throttled;
+                return admitted;
             }
+            calls = 0;
         }
     }
 
@@ -119,13 +126,20 @@ impl RateGate {
 }
 
 impl State {
-    fn reserve(&mut self, now: Instant) -> Instant {
-        let Some(rate) = self.rate else { return now };
+    fn is_unlimited(&self) -> bool {
+        self.rate.is_none() && self.interval.is_zero()
+    }
+
+    /// When a request may be sent, after those before it.
+    fn reserve(&mut self, calls: u32, now: Instant) -> (Instant, Admitted) {
+        let learned = self.rate.map_or(Duration::ZERO, |rate| Duration::from_secs_f64(1.0 / rate));
+        let limited = self.interval * calls;
         let free = self.next.unwrap_or(now).max(self.paused_until.unwrap_or(now));
-        self.used |= free > now;
+        // A rate that is not what requests wait for need not grow.
+        self.used |= free > now && learned >= limited;
         let at = free.max(now);
-        self.next = Some(at + Duration::from_secs_f64(1.0 / rate));
-        at
+        self.next = Some(at + learned.max(limited));
+        (at, if self.rate.is_some() { Admitted::Throttled } else { Admitted::Unlimited })
     }
 
     fn answered(&mut self, now: Instant) {
@@ -205,7 +219,7 @@ mod tests {
         let (mut now, mut taken, mut refused) = (begun, VecDeque::new(), 0);
         let mut served = 0;
         while now.duration_since(begun) < Duration::from_secs(seconds) {
-            now = state.reserve(now).max(now + Duration::from_millis(1));
+            now = state.reserve(1, now).0.max(now + Duration::from_millis(1));
             while taken.front().is_some_and(|then| now.duration_since(*then) >= WINDOW) {
                 taken.pop_front();
             }
@@ -239,7 +253,7 @@ mod tests {
         }
         assert!(state.rate.is_some_and(|rate| rate > 18.9), "{:?}", state.rate);
         // Nothing is sent until the second used up by the burst is over.
-        assert!(state.reserve(now + Duration::from_millis(300)) >= now + WINDOW);
+        assert!(state.reserve(1, now + Duration::from_millis(300)).0 >= now + WINDOW);
     }
 
     #[test]
@@ -250,7 +264,7 @@ mod tests {
         assert!(state.rate.is_some());
         let cut = now;
         while state.rate.is_some() && now.duration_since(cut) < Duration::from_secs(300) {
-            now = state.reserve(now);
+            now = state.reserve(1, now).0;
             state.answered(now);
         }
         assert_eq!(state.rate, None);
@@ -260,17 +274,17 @@ mod tests {
     fn retry_after_is_respected() {
         let (mut state, now) = (State::default(), Instant::now());
         state.refused(now, Some(Duration::from_secs(7)), now);
-        assert!(state.reserve(now) >= now + Duration::from_secs(7));
+        assert!(state.reserve(1, now).0 >= now + Duration::from_secs(7));
     }
 
     #[tokio::test]
     async fn a_request_admitted_before_a_rejection_must_be_admitted_again() {
-        let gate = RateGate::new(WINDOW);
-        let admitted = gate.admit(Priority::Queued).await;
+        let gate = RateGate::new(None, WINDOW);
+        let admitted = gate.admit(1, Priority::Queued).await;
         assert!(gate.still_admits(admitted));
         gate.refused(Instant::now(), None);
         assert!(!gate.still_admits(admitted), "no limit was known then");
-        let admitted = gate.admit(Priority::Queued).await;
+        let admitted = gate.admit(1, Priority::Queued).await;
         assert!(gate.still_admits(admitted));
         gate.refused(Instant::now(), Some(WINDOW));
         assert!(!gate.still_admits(admitted), "the endpoint sent Retry-After");
@@ -278,13 +292,65 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn without_a_rejection_no_request_waits() {
-        let gate = RateGate::new(WINDOW);
-        let begun = Instant::now();
-        for _ in 0..10_000 {
-            assert_eq!(gate.admit(Priority::Queued).await, Admitted::Unlimited);
-            gate.answered();
+        for gate in [RateGate::new(None, WINDOW), RateGate::new(Some(0), WINDOW)] {
+            let begun = Instant::now();
+            for _ in 0..10_000 {
+                assert_eq!(gate.admit(1_000, Priority::Queued).await, Admitted::Unlimited);
+                gate.answered();
+            }
+            assert_eq!(begun.elapsed(), Duration::ZERO);
+            assert_eq!(gate.rate(), None);
         }
-        assert_eq!(begun.elapsed(), Duration::ZERO);
-        assert_eq!(gate.rate(), None);
+    }
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_of_the_operator_spaces_calls_also_those_of_a_batch() {
+        let (gate, begun) = (RateGate::new(Some(10), WINDOW), Instant::now());
+        for (calls, sent_after) in [(1, 0), (5, 100), (1, 600), (1, 700)] {
+            assert_eq!(gate.admit(calls, Priority::High).await, Admitted::Unlimited);
+            assert_eq!(begun.elapsed(), Duration::from_millis(sent_after));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_lower_of_both_limits_holds() {
+        let (gate, begun) = (RateGate::new(Some(10), WINDOW), Instant::now());
+        gate.refused(begun, None);
+        for _ in 0..5 {
+            assert_eq!(gate.admit(1, Priority::Queued).await, Admitted::Throttled);
+        }
+        let learned = begun.elapsed();
+        assert!(learned > Duration::from_secs(4), "one request per second was learned: {learned:?}");
+        for _ in 0..5 {
+            let _ = gate.admit(100, Priority::Queued).await;
+        }
+        let limited = begun.elapsed() - learned;
+        assert!(limited > Duration::from_secs(40), "100 calls take 10 seconds: {limited:?}");
+    }
+
+    #[test]
+    fn a_rate_does_not_grow_while_the_limit_of_the_operator_is_lower() {
+        let mut state = State { interval: Duration::from_secs(1), ..State::default() };
+        let begun = Instant::now();
+        (0..100).for_each(|_| state.answered(begun));
+        state.refused(begun, None, begun);
+        let (rate, mut now) = (state.rate, begun);
+        while now.duration_since(begun) < Duration::from_secs(300) {
+            now = state.reserve(1, now).0.max(now + Duration::from_millis(1));
+            state.answered(now);
+        }
+        assert_eq!(state.rate, rate);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_of_users_do_not_wait_behind_a_backfill() {
+        let (gate, begun) = (RateGate::new(Some(10), WINDOW), Instant::now());
+        let backfill = futures::future::join_all((0..100).map(|_| gate.admit(1, Priority::Queued)));
+        let user = async {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            let _ = gate.admit(1, Priority::High).await;
+            begun.elapsed()
+        };
+        let (_, waited) = tokio::join!(backfill, user);
+        assert!(waited <= Duration::from_millis(300), "{waited:?}");
     }
 }

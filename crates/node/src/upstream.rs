@@ -20,7 +20,6 @@ use tokio::{sync::watch, time::Instant};
 use self::batch_size::BatchSize;
 use crate::{
     Endpoint, NodeConfig, NodeError,
-    call_budget::CallBudget,
     call_metrics::CallMetrics,
     decode::{ErrorObject, Quantity, ResponseError, decode},
     jitter::Jitter,
@@ -47,7 +46,6 @@ pub(crate) struct Upstream {
     /// For all other calls, so that blocks do not wait for slow ones.
     others: Limiter,
     rate: RateGate,
-    budget: CallBudget,
     silence: Silence,
     capabilities: Capabilities,
     next_id: AtomicU64,
@@ -130,8 +128,7 @@ impl Upstream {
             timeout: config.request_timeout,
             blocks: Limiter::new(config.max_concurrency),
             others: Limiter::new(config.max_concurrency.div_ceil(4)),
-            rate: RateGate::new(config.retry.longest_retry_after),
-            budget: CallBudget::new(config.calls_per_second),
+            rate: RateGate::new(config.calls_per_second, config.retry.longest_retry_after),
             silence: Silence::new(),
             capabilities: Capabilities {
                 block_receipts: MethodBreaker::default(),
@@ -232,8 +229,7 @@ impl Upstream {
         timeout: Duration,
     ) -> Result<(Bytes, Instant), NodeError> {
         let mut alerts = self.silence.alerts();
-        self.budget.admit(1, Priority::Queued).await;
-        let _ = self.rate.admit(Priority::Queued).await;
+        let _ = self.rate.admit(1, Priority::Queued).await;
         let (id, sent) = (self.next_id.fetch_add(1, Ordering::Relaxed), Instant::now());
         Counters::count(&self.counters.requests);
         let transport = self.transports.separate.as_ref().unwrap_or(&self.transports.main);
@@ -347,13 +343,15 @@ impl Upstream {
     }
 
     async fn slot(&self, call: &Call, calls: usize) -> Slot<'_> {
-        self.budget.admit(calls, call.priority).await;
+        let mut calls = calls;
         loop {
-            let admitted = self.rate.admit(call.priority).await;
+            let admitted = self.rate.admit(calls, call.priority).await;
             let slot = self.limiter_of(call.method).slot(call.priority).await;
             if self.rate.still_admits(admitted) {
                 return slot;
             }
+            // They have been counted.
+            calls = 0;
         }
     }
 

@@ -125,11 +125,6 @@ impl Shared {
     fn replace_opened(&self, opened: Option<Arc<Opened>>) -> Option<Arc<Opened>> {
         std::mem::replace(&mut *self.opened.write().unwrap_or_else(PoisonError::into_inner), opened)
     }
-
-    /// The engine's visible sequence number. Meaningless during a reopen, but then nothing changes.
-    fn visible(&self) -> u64 {
-        self.opened().map_or(0, |opened| opened.db.visible_seqno())
-    }
 }
 
 fn reopening() -> StoreError {
@@ -163,17 +158,16 @@ impl Engine {
         Batch::new(self.clone())
     }
 
-    /// A snapshot and its epoch; the epoch is None while a revert is becoming visible.
+    /// A snapshot and its epoch; the epoch is None while a revert is being committed.
     pub(crate) fn view_of_epoch(&self) -> (View, Option<Epoch>) {
-        let epoch = || self.shared.reverts.now(|| self.shared.visible());
-        let before = epoch();
+        let before = self.shared.reverts.now();
         let view = self.view();
-        (view, before.filter(|_| epoch() == before).map(Epoch))
+        (view, before.filter(|_| self.shared.reverts.now() == before).map(Epoch))
     }
 
-    /// The version that a view taken now would have; None while a change is becoming visible.
+    /// The version that a view taken now would have; None while a change is being committed.
     pub(crate) fn state(&self) -> Option<StateVersion> {
-        self.shared.states.now(|| self.shared.visible()).map(StateVersion)
+        self.shared.states.now().map(StateVersion)
     }
 
     /// Returns when everything committed so far is durable, also after a loss of power.

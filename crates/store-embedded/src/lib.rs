@@ -28,10 +28,8 @@ mod rows;
 mod shared_work;
 mod snapshot;
 mod states;
-#[cfg(test)]
-mod states_tests;
 mod store;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod testing;
 mod token_names;
@@ -55,7 +53,3 @@ pub use user_records::EmbeddedUserRecords;
 pub use verified_contracts::EmbeddedVerifiedContracts;
 pub use webhook_records::EmbeddedWebhookRecords;
 pub use writer::EmbeddedWriter;
-
-mod sync {
-    pub(crate) use std::sync::{Mutex, atomic::AtomicU64};
-}

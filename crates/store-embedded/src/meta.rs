@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Of the index: increased by every change that other versions cannot read. An older index is filled again.
-pub const SCHEMA: u32 = 8;
+pub const SCHEMA: u32 = 1;
 /// Of the records: increased by every change that other versions cannot read, with a step in `upgrade.rs`.
 pub const RECORDS: u32 = 1;
 
@@ -39,7 +39,6 @@ pub(crate) struct Tip {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Versions {
     pub(crate) index: u32,
-    /// Until schema 7, there was one version for both parts: then it is 0.
     pub(crate) records: u32,
 }
 
@@ -49,8 +48,11 @@ pub(crate) fn find_versions(view: &View) -> Result<Option<Versions>, StoreError>
         let row = view.get(Table::Meta, &Key::name(name))?;
         row.map(|row| RowReader::new(&row).varint()).transpose()
     };
-    let Some(index) = number(SCHEMA_KEY)? else { return Ok(None) };
-    Ok(Some(Versions { index, records: number(RECORDS_KEY)?.unwrap_or(0) }))
+    match (number(SCHEMA_KEY)?, number(RECORDS_KEY)?) {
+        (None, None) => Ok(None),
+        (Some(index), Some(records)) => Ok(Some(Versions { index, records })),
+        _ => Err(StoreError::Corrupt("one of the two versions is missing")),
+    }
 }
 
 pub(crate) fn put_versions(batch: &mut Batch, versions: Versions) {

@@ -48,7 +48,7 @@ use crate::{
 pub(crate) struct ReadSnapshot {
     view: View,
     tip: Option<Tip>,
-    /// None if a revert was becoming visible: then the shared caches are not used.
+    /// None if a revert was being committed: then the shared caches are not used.
     epoch: Option<Epoch>,
     caches: Arc<ReadCaches>,
     /// Tokens read so far, since a page repeats them. Not shared, since token metadata may change with any block.

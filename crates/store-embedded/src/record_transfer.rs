@@ -1,10 +1,10 @@
-//! Copies records to another store, or from one. Rows are read and written by the modules that own them.
+//! Reads all records, and writes those of another store. Rows are read and written by the modules that own them.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::UnixMillis;
-use store::{FailureRecord, Record, RecordKind, RecordPosition, RecordTransfer, StoreError, Transfer};
+use store::{FailureRecord, Record, RecordImport, RecordKind, RecordPosition, RecordTransfer, StoreError};
 
 use crate::{
     blocking::run_blocking,
@@ -16,7 +16,7 @@ use crate::{
     webhook_records::{EmbeddedWebhookRecords, transfer as webhooks},
 };
 
-/// The rows that are counted for the progress of a copy.
+/// The rows that are counted for the progress of an export.
 const COUNTED: [Table; 12] = [
     Table::ApiKey,
     Table::ApiKeyProof,
@@ -36,9 +36,9 @@ const COUNTED: [Table; 12] = [
 const LEFT_BY_USERS: [Table; 5] =
     [Table::ApiKey, Table::VerifiedByNumber, Table::VerificationJobByNumber, Table::Webhook, Table::DeliveryLog];
 
-/// Whether a new copy replaces the rows.
+/// Whether an import replaces the rows.
 fn is_deleted(table: Table) -> bool {
-    let is_kept = matches!(table, Table::Failure | Table::RecordTransfer);
+    let is_kept = matches!(table, Table::Failure | Table::RecordImport);
     let is_derived = LISTED.contains(&table);
     (table.is_record() && !is_kept) || is_derived
 }
@@ -72,12 +72,11 @@ impl EmbeddedTransfer {
         run_blocking(move || work(&this)).await
     }
 
-    fn write(&self, records: &[Record], transfer: &Transfer) -> Result<(), StoreError> {
+    fn write(&self, records: &[Record]) -> Result<(), StoreError> {
         let listing = self.verified.listing();
         let _guard = listing.lock();
         let (view, mut batch) = (self.engine.view(), self.engine.batch());
         write_all(&view, &mut batch, records)?;
-        batch.put(Table::RecordTransfer, &Key::EMPTY, transfer.to_row()?);
         batch.commit_durably()?;
         if records.iter().any(|record| matches!(record, Record::Matching(_))) {
             self.webhooks.reload()?;
@@ -117,20 +116,20 @@ pub(crate) fn delete_rows(engine: &Engine, tables: impl Iterator<Item = Table>) 
 
 #[async_trait]
 impl RecordTransfer for EmbeddedTransfer {
-    async fn find_transfer(&self) -> Result<Option<Transfer>, StoreError> {
+    async fn find_import(&self) -> Result<Option<RecordImport>, StoreError> {
         self.work(|this| {
-            let row = this.view().get(Table::RecordTransfer, &Key::EMPTY)?;
-            row.map(|row| Transfer::from_row(&row)).transpose()
+            let row = this.view().get(Table::RecordImport, &Key::EMPTY)?;
+            row.map(|row| RecordImport::from_row(&row)).transpose()
         })
         .await
     }
 
-    async fn save_transfer(&self, transfer: Option<Transfer>) -> Result<(), StoreError> {
+    async fn save_import(&self, import: Option<RecordImport>) -> Result<(), StoreError> {
         self.work(move |this| {
             let mut batch = this.engine.batch();
-            match transfer {
-                Some(transfer) => batch.put(Table::RecordTransfer, &Key::EMPTY, transfer.to_row()?),
-                None => batch.delete(Table::RecordTransfer, &Key::EMPTY),
+            match import {
+                Some(import) => batch.put(Table::RecordImport, &Key::EMPTY, import.to_row()?),
+                None => batch.delete(Table::RecordImport, &Key::EMPTY),
             }
             batch.commit_durably()
         })
@@ -199,8 +198,8 @@ impl RecordTransfer for EmbeddedTransfer {
         Some(Arc::new(Self { pinned: Some(self.view()), ..self.clone() }))
     }
 
-    async fn write_records(&self, records: Vec<Record>, transfer: Transfer) -> Result<(), StoreError> {
-        self.work(move |this| this.write(&records, &transfer)).await
+    async fn write_records(&self, records: Vec<Record>) -> Result<(), StoreError> {
+        self.work(move |this| this.write(&records)).await
     }
 
     async fn delete_records(&self) -> Result<(), StoreError> {

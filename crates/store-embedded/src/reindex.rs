@@ -15,7 +15,7 @@ use crate::{
     replacement, upgrade,
 };
 
-/// Not the folder of [`replacement`]: earlier versions drop that one when they open the data folder.
+/// Not the folder of [`replacement`], which is dropped when the data folder is opened.
 const FOLDER: &str = "reindex";
 /// In the folder, once the index has reached the head of the chain.
 const READY: &str = "ready";

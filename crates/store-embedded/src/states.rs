@@ -1,45 +1,24 @@
 //! The version counter of the index: every change that a response may show makes a new version.
 
-use std::sync::{PoisonError, atomic::Ordering::SeqCst};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-// Types of the standard library here, and of a thread scheduler in `tests/states.rs`, which includes this file to test
-// interleavings.
-use crate::sync::{AtomicU64, Mutex};
-
-/// Counts each change twice, at its begin and at its end. In between, the engine's sequence number tells whether the
-/// change is visible.
+/// Counts each change twice, at its begin and at its end: the number is odd while one is being made.
 #[derive(Debug, Default)]
-pub(crate) struct States {
-    /// Serializes changes.
-    change: Mutex<()>,
-    /// The engine's sequence number when the current change began.
-    visible_before: AtomicU64,
-    begun: AtomicU64,
-    done: AtomicU64,
-}
+pub(crate) struct States(AtomicU64);
 
 impl States {
-    /// Makes a change; only one runs at a time. `visible` is the engine's sequence number: it never decreases, and
-    /// increases with everything that becomes visible.
-    pub(crate) fn change<T>(&self, visible: impl Fn() -> u64, make: impl FnOnce() -> T) -> T {
-        let _guard = self.change.lock().unwrap_or_else(PoisonError::into_inner);
-        self.visible_before.store(visible(), SeqCst);
-        self.begun.fetch_add(1, SeqCst);
+    /// Makes a change. Only one may run at a time.
+    pub(crate) fn change<T>(&self, make: impl FnOnce() -> T) -> T {
+        self.0.fetch_add(1, SeqCst);
         // Also counted if the change fails or panics, since a part of it may be visible.
         let _done = Done(self);
         make()
     }
 
-    /// The version that a snapshot taken now would have; None while a change is becoming visible.
-    pub(crate) fn now(&self, visible: impl Fn() -> u64) -> Option<u64> {
-        let done = self.done.load(SeqCst);
-        if self.begun.load(SeqCst) == done {
-            return Some(done);
-        }
-        let before = self.visible_before.load(SeqCst);
-        let unchanged = visible() == before;
-        // If a change ended in the meantime, `before` may belong to the next one.
-        (unchanged && self.done.load(SeqCst) == done).then_some(done)
+    /// The version that a snapshot taken now would have; None while a change is being made.
+    pub(crate) fn now(&self) -> Option<u64> {
+        let count = self.0.load(SeqCst);
+        count.is_multiple_of(2).then_some(count / 2)
     }
 }
 
@@ -48,6 +27,31 @@ struct Done<'a>(&'a States);
 
 impl Drop for Done<'_> {
     fn drop(&mut self) {
-        self.0.done.fetch_add(1, SeqCst);
+        self.0.0.fetch_add(1, SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_no_version_during_a_change_and_a_new_one_after_it() {
+        let states = States::default();
+        let first = states.now();
+        assert!(first.is_some());
+        states.change(|| assert_eq!(states.now(), None));
+        assert!(states.now().is_some_and(|second| Some(second) != first));
+    }
+
+    #[test]
+    fn a_failed_change_makes_a_new_version_too() {
+        let states = States::default();
+        let first = states.now();
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            states.change(|| panic!("the disk is full"));
+        }));
+        assert!(panicked.is_err());
+        assert!(states.now().is_some_and(|second| Some(second) != first));
     }
 }

@@ -7,7 +7,7 @@ use store::StoreError;
 use crate::{
     StoreOptions,
     engine::Engine,
-    meta::{self, SCHEMA, Versions},
+    meta::{self, RECORDS, SCHEMA, Versions},
 };
 
 /// Makes the index of a folder look as if the version before had written it.
@@ -17,6 +17,6 @@ use crate::{
 pub fn age_index(data: &Path) -> Result<(), StoreError> {
     let engine = Engine::open(data, StoreOptions::default().engine())?;
     let mut batch = engine.batch();
-    meta::put_versions(&mut batch, Versions { index: SCHEMA - 1, records: 0 });
+    meta::put_versions(&mut batch, Versions { index: SCHEMA - 1, records: RECORDS });
     batch.commit_durably()
 }

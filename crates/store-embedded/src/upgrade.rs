@@ -6,7 +6,7 @@ use std::path::Path;
 use store::{OlderIndex, StoreError};
 
 use crate::{
-    engine::{Engine, EngineOptions, View},
+    engine::{Batch, Engine, EngineOptions, View},
     keys::{Key, Table},
     meta::{self, RECORDS, SCHEMA, Versions},
     record_transfer::delete_rows,
@@ -15,8 +15,11 @@ use crate::{
     verified_contracts, webhook_records,
 };
 
-/// The oldest schema whose records can be read. They are the same up to schema 7.
-const OLDEST_RECORDS: u32 = 4;
+/// Changes records of one version into those of the next.
+type Step = fn(&View, &mut Batch) -> Result<(), StoreError>;
+
+/// One for each version after the first, in order.
+const STEPS: [Step; RECORDS as usize - 1] = [];
 /// Bytes of the rows that one commit takes over.
 const BATCH_BYTES: usize = 4 << 20;
 
@@ -43,13 +46,10 @@ pub(crate) fn upgrade(
     if found.records > RECORDS {
         return Err(StoreError::NewerRecords { stored: found.records, known: RECORDS });
     }
-    if found.records == 0 && found.index < OLDEST_RECORDS {
-        return Err(StoreError::OlderRecords { stored: found.index, oldest: OLDEST_RECORDS });
-    }
     if found.index < SCHEMA && older == OlderIndex::Refuse {
         return Err(StoreError::OlderSchema { stored: found.index, known: SCHEMA });
     }
-    migrate_records(&engine, found)?;
+    migrate_records(&engine, found, &STEPS)?;
     if older != OlderIndex::Replace {
         return Ok(engine);
     }
@@ -62,17 +62,13 @@ pub(crate) fn upgrade(
 }
 
 /// Each step is one commit with the new version, so that one that was interrupted is repeated as a whole.
-fn migrate_records(engine: &Engine, found: Versions) -> Result<(), StoreError> {
-    for records in found.records..RECORDS {
+fn migrate_records(engine: &Engine, found: Versions, steps: &[Step]) -> Result<(), StoreError> {
+    for (version, step) in (2..).zip(steps).filter(|(version, _)| *version > found.records) {
         let mut batch = engine.batch();
-        match records {
-            // Only the version is new.
-            0 => {}
-            _ => return Err(StoreError::Corrupt("records of an unknown version")),
-        }
-        meta::put_versions(&mut batch, Versions { records: records + 1, ..found });
+        step(&engine.view(), &mut batch)?;
+        meta::put_versions(&mut batch, Versions { records: version, ..found });
         batch.commit_durably()?;
-        tracing::info!(version = records + 1, "migrated the records of users");
+        tracing::info!(version, "migrated the records of users");
     }
     Ok(())
 }
@@ -124,60 +120,4 @@ pub(crate) fn take_over(from: &View, to: &Engine) -> Result<u64, StoreError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{EmbeddedStore, StoreOptions};
-
-    fn folder_with(versions: Versions) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        drop(EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap());
-        let engine = Engine::open(folder.path(), StoreOptions::default().engine()).unwrap();
-        let mut batch = engine.batch();
-        meta::put_versions(&mut batch, versions);
-        batch.commit().unwrap();
-        folder
-    }
-
-    fn open(folder: &tempfile::TempDir, older_index: OlderIndex) -> Result<EmbeddedStore, StoreError> {
-        EmbeddedStore::open(folder.path(), StoreOptions { older_index, ..StoreOptions::default() })
-    }
-
-    #[test]
-    fn data_of_a_newer_version_is_rejected_and_not_changed() {
-        const ALL: [OlderIndex; 3] = [OlderIndex::Refuse, OlderIndex::Replace, OlderIndex::Leave];
-        let newer = folder_with(Versions { index: SCHEMA + 1, records: RECORDS });
-        for older in ALL {
-            let opened = open(&newer, older);
-            let Err(StoreError::NewerSchema { stored, known }) = opened else { panic!("{opened:?}") };
-            assert_eq!((stored, known), (SCHEMA + 1, SCHEMA));
-        }
-        for index in [SCHEMA, SCHEMA - 1] {
-            let newer = folder_with(Versions { index, records: RECORDS + 1 });
-            for older in ALL {
-                let opened = open(&newer, older);
-                let Err(StoreError::NewerRecords { stored, known }) = opened else { panic!("{opened:?}") };
-                assert_eq!((stored, known), (RECORDS + 1, RECORDS));
-            }
-        }
-    }
-
-    #[test]
-    fn an_older_index_is_replaced_only_if_that_is_wanted() {
-        let folder = folder_with(Versions { index: SCHEMA - 1, records: RECORDS });
-        let opened = open(&folder, OlderIndex::Refuse);
-        assert!(matches!(opened, Err(StoreError::OlderSchema { .. })), "{opened:?}");
-        let versions = |store: EmbeddedStore| meta::find_versions(&store.reader().engine().view()).unwrap().unwrap();
-        assert_eq!(versions(open(&folder, OlderIndex::Leave).unwrap()).index, SCHEMA - 1);
-        assert_eq!(versions(open(&folder, OlderIndex::Replace).unwrap()).index, SCHEMA);
-        assert_eq!(versions(open(&folder, OlderIndex::Refuse).unwrap()).index, SCHEMA);
-    }
-
-    #[test]
-    fn records_that_cannot_be_read_are_not_thrown_away() {
-        let folder = folder_with(Versions { index: OLDEST_RECORDS - 1, records: 0 });
-        for older in [OlderIndex::Refuse, OlderIndex::Replace, OlderIndex::Leave] {
-            let opened = open(&folder, older);
-            assert!(matches!(opened, Err(StoreError::OlderRecords { stored: 3, oldest: 4 })), "{opened:?}");
-        }
-    }
-}
+mod tests;

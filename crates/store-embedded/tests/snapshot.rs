@@ -11,7 +11,7 @@ use std::{
 
 use domain::BlockChanges;
 use store::{
-    ChainReader, ChainWriter, SnapshotContent, Store, StoreError, Transfer, Undo,
+    ChainReader, ChainWriter, RecordImport, SnapshotContent, Store, StoreError, Undo,
     conformance::{RandomChain, leave_records},
 };
 use store_embedded::{EmbeddedStore, Restoration, StoreOptions, has_index, inspect, restore};
@@ -123,7 +123,8 @@ async fn a_snapshot_of_the_index_has_no_records_and_goes_on_like_the_original() 
     let [data, target, killed] = ["data", "target", "killed"].map(|name| folder.path().join(name));
     let (store, blocks) = (EmbeddedStore::open(&data, options()).unwrap(), blocks());
     write(&store, &blocks[..20]).await;
-    store.record_transfer().save_transfer(Some(Transfer::Source { id: "a copy".to_owned() })).await.unwrap();
+    let import = RecordImport { id: "one".to_owned(), source: "records.ndjson".to_owned(), is_complete: true };
+    store.record_transfer().save_import(Some(import)).await.unwrap();
     let commit = Store::snapshot(&store, &target, SnapshotContent::Index).await.unwrap().unwrap();
     assert!(inspect(&data_copy(&store, &folder.path().join("whole")), options()).unwrap().has_private_rows);
     let found = inspect(&target, options()).unwrap();

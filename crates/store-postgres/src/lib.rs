@@ -28,6 +28,8 @@ mod record_transfer;
 mod replica;
 mod rows;
 mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tls;
 mod tokens;
 mod user_records;

@@ -1,4 +1,4 @@
-//! Lists of ids, stored as runs: see `migrations/0002_lists.sql`.
+//! Lists of ids, stored as runs: see `migrations/0001_schema.sql`.
 
 use std::collections::BTreeMap;
 

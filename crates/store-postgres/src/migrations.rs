@@ -10,33 +10,20 @@ use crate::{
     rows::RowExt,
 };
 
-/// The SQL of each migration, in order: the first one is number 1.
-const MIGRATIONS: [&str; 18] = [
-    include_str!("../migrations/0001_chain.sql"),
-    include_str!("../migrations/0002_lists.sql"),
-    include_str!("../migrations/0003_records.sql"),
-    include_str!("../migrations/0004_views.sql"),
-    include_str!("../migrations/0005_request_quotas.sql"),
-    include_str!("../migrations/0006_running_verifications.sql"),
-    include_str!("../migrations/0007_heartbeats.sql"),
-    include_str!("../migrations/0008_queue_owners.sql"),
-    include_str!("../migrations/0009_compaction.sql"),
-    include_str!("../migrations/0010_record_transfer.sql"),
-    include_str!("../migrations/0011_internal.sql"),
-    include_str!("../migrations/0012_internal_cursor.sql"),
-    include_str!("../migrations/0013_logs.sql"),
-    include_str!("../migrations/0014_nfts.sql"),
-    include_str!("../migrations/0015_approvals.sql"),
-    include_str!("../migrations/0016_packed_logs.sql"),
-    include_str!("../migrations/0017_nft_metadata.sql"),
-    include_str!("../migrations/0018_figures_by_day.sql"),
-];
+/// The migrations that a version knows, and the oldest index that it can use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Migrations<'a> {
+    /// The SQL of each, in order: the first one is number 1.
+    pub(crate) sql: &'a [&'a str],
+    /// An index that was filled before this migration lacks data that later ones take from blocks: it is filled again.
+    pub(crate) oldest_index: u32,
+}
 
-/// An index that an earlier version filled lacks data that later ones take from blocks: it is filled again.
-const OLDEST_INDEX: u32 = 18;
+pub(crate) const MIGRATIONS: Migrations<'static> =
+    Migrations { sql: &[include_str!("../migrations/0001_schema.sql")], oldest_index: 1 };
 
 /// Besides lists, the tables that are filled again. All others are kept.
-const INDEX: [&str; 33] = [
+const INDEX: [&str; 32] = [
     "account",
     "address",
     "address_code",
@@ -51,7 +38,6 @@ const INDEX: [&str; 33] = [
     "internal_block",
     "internal_party",
     "internal_transaction",
-    "log",
     "log_pack",
     "log_source",
     "log_topic",
@@ -82,48 +68,50 @@ pub(crate) struct OldServer {
     version: String,
 }
 
-/// Checks the version of the server, and applies the migrations that are missing. Processes that start together wait for
-/// each other.
-pub(crate) async fn migrate(client: &mut Object, schema: &str, older: OlderIndex) -> Result<(), StoreError> {
-    check_server(client).await?;
-    let known = u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX);
-    if applied(client, schema).await?.unwrap_or_default() < known {
-        // Locked outside of a transaction: one that has begun before does not see a table that was created meanwhile.
-        query(client, "select pg_advisory_lock($1)", &[&locks::MIGRATION]).await?;
-        let result = apply_missing(client, schema, older).await;
-        query(client, "select pg_advisory_unlock($1)", &[&locks::MIGRATION]).await?;
-        result?;
+impl Migrations<'_> {
+    /// Checks the version of the server, and applies the migrations that are missing. Processes that start together wait for
+    /// each other.
+    pub(crate) async fn migrate(self, client: &mut Object, schema: &str, older: OlderIndex) -> Result<(), StoreError> {
+        check_server(client).await?;
+        let known = u32::try_from(self.sql.len()).unwrap_or(u32::MAX);
+        if applied(client, schema).await?.unwrap_or_default() < known {
+            // Locked outside of a transaction: one that has begun before does not see a table that was created meanwhile.
+            query(client, "select pg_advisory_lock($1)", &[&locks::MIGRATION]).await?;
+            let result = self.apply_missing(client, schema, older).await;
+            query(client, "select pg_advisory_unlock($1)", &[&locks::MIGRATION]).await?;
+            result?;
+        }
+        match applied(client, schema).await? {
+            Some(stored) if stored > known => Err(StoreError::NewerSchema { stored, known }),
+            _ => Ok(()),
+        }
     }
-    match applied(client, schema).await? {
-        Some(stored) if stored > known => Err(StoreError::NewerSchema { stored, known }),
-        _ => Ok(()),
-    }
-}
 
-/// Applies each migration in its own transaction; in one, if the index is emptied before.
-async fn apply_missing(client: &mut Object, schema: &str, older: OlderIndex) -> Result<(), StoreError> {
-    let before = applied(client, schema).await?.unwrap_or_default();
-    let missing = (1..).zip(MIGRATIONS).filter(|(number, _)| *number > before);
-    if before > 0 && before < OLDEST_INDEX && has_blocks(client, schema).await? {
-        if older != OlderIndex::Replace {
-            return Err(StoreError::OlderSchema { stored: before, known: OLDEST_INDEX });
+    /// Applies each migration in its own transaction; in one, if the index is emptied before.
+    async fn apply_missing(self, client: &mut Object, schema: &str, older: OlderIndex) -> Result<(), StoreError> {
+        let before = applied(client, schema).await?.unwrap_or_default();
+        let missing = (1..).zip(self.sql).filter(|(number, _)| *number > before);
+        if before > 0 && before < self.oldest_index && has_blocks(client, schema).await? {
+            if older != OlderIndex::Replace {
+                return Err(StoreError::OlderSchema { stored: before, known: self.oldest_index });
+            }
+            let tx = client.transaction().await.map_err(store_error)?;
+            empty_index(&tx, schema, before).await?;
+            for (number, migration) in missing {
+                apply(&tx, schema, number, migration).await?;
+            }
+            // Webhooks wait until the index has reached their cursor again.
+            let sql = "update webhook_progress set is_copied = true where cursor_number is not null";
+            tx.batch_execute(sql).await.map_err(store_error)?;
+            return tx.commit().await.map_err(store_error);
         }
-        let tx = client.transaction().await.map_err(store_error)?;
-        empty_index(&tx, schema, before).await?;
         for (number, migration) in missing {
+            let tx = client.transaction().await.map_err(store_error)?;
             apply(&tx, schema, number, migration).await?;
+            tx.commit().await.map_err(store_error)?;
         }
-        // Webhooks wait until the index has reached their cursor again.
-        let sql = "update webhook_progress set is_copied = true where cursor_number is not null";
-        tx.batch_execute(sql).await.map_err(store_error)?;
-        return tx.commit().await.map_err(store_error);
+        Ok(())
     }
-    for (number, migration) in missing {
-        let tx = client.transaction().await.map_err(store_error)?;
-        apply(&tx, schema, number, migration).await?;
-        tx.commit().await.map_err(store_error)?;
-    }
-    Ok(())
 }
 
 async fn apply(tx: &Transaction<'_>, schema: &str, number: u32, migration: &str) -> Result<(), StoreError> {
@@ -161,13 +149,10 @@ async fn empty_index(tx: &Transaction<'_>, schema: &str, before: u32) -> Result<
     );
     let tables = tx.query("select tablename::text from pg_tables where schemaname = $1", &[&schema]).await;
     let tables: Vec<String> = tables.map_err(store_error)?.iter().map(|row| row.value(0)).collect::<Result<_, _>>()?;
-    let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
-    let emptied: Vec<&str> = tables.iter().copied().filter(|table| is_index(table)).collect();
+    let emptied: Vec<&str> = tables.iter().map(String::as_str).filter(|table| is_index(table)).collect();
     tx.batch_execute(&format!("truncate {}", emptied.join(", "))).await.map_err(store_error)?;
-    if tables.contains(&"internal_progress") {
-        let sql = "delete from internal_progress; insert into internal_progress default values";
-        tx.batch_execute(sql).await.map_err(store_error)?;
-    }
+    let sql = "delete from internal_progress; insert into internal_progress default values";
+    tx.batch_execute(sql).await.map_err(store_error)?;
     let sql = "delete from chain returning chain_id, genesis_hash, start_block";
     let chain = tx.query_one(sql, &[]).await.map_err(store_error)?;
     let (id, genesis, start): (Option<i64>, Option<Vec<u8>>, Option<i64>) =
@@ -213,7 +198,7 @@ mod tests {
     use super::*;
 
     /// What users left, what processes share, and the rows that an emptied index keeps.
-    const KEPT: [&str; 29] = [
+    const KEPT: [&str; 28] = [
         "api_key",
         "api_key_proof",
         "chain",
@@ -227,7 +212,7 @@ mod tests {
         "orphaned_block",
         "queue_owner",
         "quota_request",
-        "record_transfer",
+        "record_import",
         "request_quota",
         "running_verification",
         "sender",
@@ -241,19 +226,15 @@ mod tests {
         "webhook_change",
         "webhook_progress",
         "writer",
-        "%s_run",
         "%1$s_run",
     ];
 
     #[test]
     fn every_table_is_kept_or_emptied_by_decision() {
-        let created = MIGRATIONS.iter().flat_map(|migration| {
+        let created = MIGRATIONS.sql.iter().flat_map(|migration| {
             let words: Vec<&str> = migration.split_whitespace().collect();
             let is_named = |words: &&[&str]| matches!(words, ["create", "table", _] | ["unlogged", "table", _]);
-            let names = words.windows(3).filter(is_named).map(|words| words[2].to_owned());
-            // In quotes, the statement begins with one.
-            let quoted = words.windows(3).filter(|words| matches!(words, ["format('create", "table", _]));
-            names.chain(quoted.map(|words| words[2].to_owned())).collect::<Vec<_>>()
+            words.windows(3).filter(is_named).map(|words| words[2].to_owned()).collect::<Vec<_>>()
         });
         let mut created: Vec<String> = created.collect();
         created.sort();

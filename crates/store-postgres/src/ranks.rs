@@ -1,4 +1,4 @@
-//! Ranked sets: sorted sets in which the n-th member is found without a scan, see `migrations/0002_lists.sql`.
+//! Ranked sets: sorted sets in which the n-th member is found without a scan, see `migrations/0001_schema.sql`.
 
 use domain::{Address, Balance};
 use store::StoreError;

@@ -1,4 +1,4 @@
-//! Copies records to another store, or from one. Rows are read and written by the modules that own them.
+//! Reads all records, and writes those of another store. Rows are read and written by the modules that own them.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use deadpool_postgres::Transaction;
 use domain::UnixMillis;
 use futures::{StreamExt, TryStreamExt, stream};
-use store::{FailureRecord, Record, RecordKind, RecordPosition, RecordTransfer, StoreError, Transfer};
+use store::{FailureRecord, Record, RecordImport, RecordKind, RecordPosition, RecordTransfer, StoreError};
 
 use crate::{
     database::{Connection, Database, execute, find, get, query, snapshot},
@@ -24,7 +24,7 @@ use crate::{
 /// Statements in flight: a remote server answers none of them at once.
 const IN_FLIGHT: usize = 64;
 
-/// The rows that are counted for the progress of a copy.
+/// The rows that are counted for the progress of an export.
 const COUNTED: &str = "select (select count(*) from api_key) + (select count(*) from api_key_proof)
     + (select count(*) from verified_code) + (select count(*) from verified_contract)
     + (select count(*) from verified_deployment) + (select count(*) from verification_job)
@@ -57,22 +57,25 @@ impl PostgresTransfer {
 
 #[async_trait]
 impl RecordTransfer for PostgresTransfer {
-    async fn find_transfer(&self) -> Result<Option<Transfer>, StoreError> {
+    async fn find_import(&self) -> Result<Option<RecordImport>, StoreError> {
         let client = self.database.connection().await?;
-        let row = find(&client, "select state from record_transfer", &[]).await?;
-        row.map(|row| Transfer::from_row(row.value(0)?)).transpose()
+        let row = find(&client, "select state from record_import", &[]).await?;
+        row.map(|row| RecordImport::from_row(row.value(0)?)).transpose()
     }
 
-    async fn save_transfer(&self, transfer: Option<Transfer>) -> Result<(), StoreError> {
-        let mut client = self.database.connection().await?;
-        let tx = client.transaction().await.map_err(store_error)?;
-        match transfer {
-            Some(transfer) => put_transfer(&tx, &transfer).await?,
+    async fn save_import(&self, import: Option<RecordImport>) -> Result<(), StoreError> {
+        let client = self.database.connection().await?;
+        match import {
+            Some(import) => {
+                let sql = "insert into record_import (state) values ($1) on conflict (is_only) do update set
+                    state = excluded.state";
+                execute(&client, sql, &[&import.to_row()?]).await?;
+            }
             None => {
-                execute(&tx, "delete from record_transfer", &[]).await?;
+                execute(&client, "delete from record_import", &[]).await?;
             }
         }
-        tx.commit().await.map_err(store_error)
+        Ok(())
     }
 
     async fn has_records(&self) -> Result<bool, StoreError> {
@@ -115,13 +118,12 @@ impl RecordTransfer for PostgresTransfer {
         None
     }
 
-    async fn write_records(&self, records: Vec<Record>, transfer: Transfer) -> Result<(), StoreError> {
+    async fn write_records(&self, records: Vec<Record>) -> Result<(), StoreError> {
         let mut client = self.database.connection().await?;
         let tx = client.transaction().await.map_err(store_error)?;
         query(&tx, "select pg_advisory_xact_lock($1)", &[&locks::LISTING]).await?;
         let writes: Vec<_> = records.iter().map(|record| write(&tx, record)).collect();
         stream::iter(writes).buffered(IN_FLIGHT).try_for_each(|()| std::future::ready(Ok(()))).await?;
-        put_transfer(&tx, &transfer).await?;
         versions::commit(tx, &self.versions).await?;
         if records.iter().any(|record| matches!(record, Record::Matching(_))) {
             self.webhooks.read_totals().await?;
@@ -143,13 +145,6 @@ impl RecordTransfer for PostgresTransfer {
         versions::commit(tx, &self.versions).await?;
         self.webhooks.read_totals().await
     }
-}
-
-async fn put_transfer(tx: &Transaction<'_>, transfer: &Transfer) -> Result<(), StoreError> {
-    let sql =
-        "insert into record_transfer (state) values ($1) on conflict (is_only) do update set state = excluded.state";
-    execute(tx, sql, &[&transfer.to_row()?]).await?;
-    Ok(())
 }
 
 async fn write(tx: &Transaction<'_>, record: &Record) -> Result<(), StoreError> {

@@ -22,7 +22,7 @@ use crate::{
     indexer,
     locks::WriterHeartbeat,
     matching_lock::MatchingLock,
-    migrations,
+    migrations::{MIGRATIONS, Migrations},
     nft_metadata::PostgresNftMetadata,
     open_error::OpenError,
     quotas::PostgresQuotas,
@@ -89,24 +89,31 @@ impl PostgresStore {
     /// If the server is not reachable, refuses the user or is too old, or if the tables have a newer schema, or
     /// an index that is older and not to be replaced.
     pub fn open(url: &str, options: PostgresOptions) -> BoxFuture<'_, Result<Self, OpenError>> {
-        Box::pin(async move {
-            let url = DatabaseUrl::parse(url)?;
-            // A certificate that is not trusted stays so: waiting for the server would not help.
-            let read_url = options.read_url.as_deref().map(DatabaseUrl::parse_for_reads).transpose()?;
-            match url.connect().await {
-                Err(error) if is_tls(&error) => Err(OpenError::Tls(describe(&error))),
-                _ => Ok(Self::connect(url, read_url, options).await?),
-            }
-        })
+        Box::pin(Self::open_with(url, options, MIGRATIONS))
+    }
+
+    pub(crate) async fn open_with(
+        url: &str,
+        options: PostgresOptions,
+        migrations: Migrations<'_>,
+    ) -> Result<Self, OpenError> {
+        let url = DatabaseUrl::parse(url)?;
+        // A certificate that is not trusted stays so: waiting for the server would not help.
+        let read_url = options.read_url.as_deref().map(DatabaseUrl::parse_for_reads).transpose()?;
+        match url.connect().await {
+            Err(error) if is_tls(&error) => Err(OpenError::Tls(describe(&error))),
+            _ => Ok(Self::connect(url, read_url, options, migrations).await?),
+        }
     }
 
     async fn connect(
         url: DatabaseUrl,
         read_url: Option<DatabaseUrl>,
         options: PostgresOptions,
+        migrations: Migrations<'_>,
     ) -> Result<Self, StoreError> {
         let database = Database::new(url, &options)?;
-        migrations::migrate(&mut database.connection().await?, &options.schema, options.older_index).await?;
+        migrations.migrate(&mut database.connection().await?, &options.schema, options.older_index).await?;
         let versions = Arc::<Versions>::default();
         let listener = Listener::start(database.url().clone(), Arc::clone(&versions)).await?;
         let pool = database.separate_pool(1)?;

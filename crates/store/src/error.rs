@@ -26,8 +26,6 @@ pub enum StoreError {
     OlderSchema { stored: u32, known: u32 },
     #[error("the records have version {stored}, newer than the version {known} that this one reads")]
     NewerRecords { stored: u32, known: u32 },
-    #[error("the records have schema {stored}, older than the schema {oldest} that this version reads")]
-    OlderRecords { stored: u32, oldest: u32 },
     #[error("{folder} is not empty")]
     NotEmpty { folder: String },
     #[error("the new index in {folder} cannot be used: {reason}")]
@@ -75,7 +73,6 @@ impl StoreError {
             | Self::NewerSchema { .. }
             | Self::OlderSchema { .. }
             | Self::NewerRecords { .. }
-            | Self::OlderRecords { .. }
             | Self::NotEmpty { .. }
             | Self::UnusableReindex { .. }
             | Self::Corrupt(_)

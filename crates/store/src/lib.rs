@@ -42,7 +42,7 @@ pub use older_index::OlderIndex;
 pub use parties::{Parties, Party};
 pub use queue_loads::QueueLoads;
 pub use record_lines::{FileChain, InvalidLine, Line, RecordFileHeader};
-pub use record_transfer::{RecordCopy, RecordTransfer, Transfer, TransferError, TransferId, TransferTarget};
+pub use record_transfer::{RecordImport, RecordTransfer};
 pub use records::{
     DeliveryLogRecord, DeliveryRecord, DeploymentRecord, EventRecord, FailureRecord, HashPrefix, JobRecord,
     MatchingRecord, OrphanedBlockRecord, Record, RecordKind, RecordPosition, UsedProof, VerifiedCodeRecord,

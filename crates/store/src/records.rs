@@ -157,7 +157,7 @@ pub struct MatchingRecord {
     pub internal: Option<BlockNumber>,
 }
 
-/// The kinds of records, in the order in which they are copied. That of matching is the last: it is written once the queues
+/// The kinds of records, in their order in a file. That of matching is the last: it is written once the queues
 /// are complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecordKind {
@@ -194,16 +194,10 @@ impl RecordKind {
         Self::OrphanedBlock,
         Self::Matching,
     ];
-
-    /// The kind that is copied after this one.
-    #[must_use]
-    pub fn next(self) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| *kind > self)
-    }
 }
 
 /// The position of a record among all records: its kind and its key. The order within a kind is that of the keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecordPosition {
     ApiKey(ApiKeyId),
     UsedProof(Address, UnixMillis),

@@ -25,7 +25,7 @@ pub(super) async fn obstacle(
     Ok(Some(format!(
         "Block {first_bad} cannot be reverted: the index can be reverted only to block {oldest}. Fill a new index of a data \
          folder from block {start} on with `explorer reindex`, or index into an empty database and bring API keys, webhooks and \
-         verified contracts there with `explorer copy`."
+         verified contracts there with `explorer records export` and `import`."
     )))
 }
 

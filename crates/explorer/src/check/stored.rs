@@ -53,7 +53,7 @@ fn advice(records_are_damaged: bool, location: &Location) -> String {
         ),
         (_, Location::Database { .. }) => {
             "Restore a backup, or index into an empty database with `explorer run` and bring the \
-            records there with `explorer copy`.\n"
+            records there with `explorer records export` and `import`.\n"
                 .to_owned()
         }
     }

@@ -150,3 +150,16 @@ pub(super) fn network(text: &str) -> Result<IpNet, String> {
         .or_else(|_| address())
         .map_err(|_| format!("`{text}` is not an IP address or a network such as 10.0.0.0/8"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_is_named_without_its_password() {
+        let name = |url: &str| DatabaseUrl::from(url).name();
+        assert_eq!(name("postgres://me:secret@db.example/chain?sslmode=require"), "postgres://db.example/chain");
+        assert_eq!(name("postgresql://db.example:5433/chain"), "postgres://db.example:5433/chain");
+        assert_eq!(name("postgres://me:p@ss@db.example/chain?password=secret"), "postgres://db.example/chain");
+    }
+}

@@ -4,18 +4,18 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{BufWriter, Seek, Write},
     path::Path,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, bail};
 use serde_json::json;
-use store::{FileChain, Line, RecordFileHeader, RecordKind, RecordTransfer, Store, Transfer, TransferTarget};
+use store::{FileChain, Line, RecordFileHeader, RecordImport, RecordKind, RecordTransfer, Store};
 use tokio_util::sync::CancellationToken;
 
-use super::{BATCH, files::Output};
+use super::{BATCH, alone, files::Output, progress::Progress};
 use crate::{
     admin::{self, AdminClient},
     config::Location,
-    copy::{self, now, progress_bar},
     stores,
 };
 
@@ -26,23 +26,24 @@ const OTHER_LINES: u64 = 2;
 
 /// Exports the records of a store that nothing else uses.
 pub(super) async fn export(location: &Location, file: &Path, cancel: &CancellationToken) -> anyhow::Result<()> {
-    let store = copy::open(location, stores::open_to_export(location).await).await?;
+    let store = alone(location, stores::open_to_export(location).await).await?;
     let transfer = store.record_transfer();
-    if let Some(Transfer::Target(TransferTarget { is_complete: false, .. })) = transfer.find_transfer().await? {
-        bail!("{location} has only a part of the records of another store: finish that copy or import first");
+    if let Some(RecordImport { is_complete: false, source, .. }) = transfer.find_import().await? {
+        bail!("{location} has only a part of the records of {source}: complete that import first");
     }
     let mut to = Output::create(file)?;
-    let bar = progress_bar(transfer.count_records().await?);
+    let (mut progress, mut lines) = (Progress::new(Some(transfer.count_records().await?)), 0);
     let records = write_lines(store.as_ref(), transfer.as_ref(), |line| {
         if cancel.is_cancelled() {
             bail!("stopped before the end: {} is not complete", file.display());
         }
-        bar.inc(1);
+        lines += 1;
+        progress.set(lines);
         to.write(line.as_bytes())
     })
     .await?;
     to.finish()?;
-    bar.finish_and_clear();
+    drop(progress);
     report(records);
     Ok(())
 }
@@ -50,18 +51,18 @@ pub(super) async fn export(location: &Location, file: &Path, cancel: &Cancellati
 /// Asks a running service for its records.
 pub(super) async fn receive(client: AdminClient, file: &Path, cancel: &CancellationToken) -> anyhow::Result<()> {
     let (mut to, mut lines) = (Output::create(file)?, 0);
-    let bar = progress_bar(0);
+    let mut progress = Progress::new(None);
     let nothing = json!({});
     let receiving = client.post_to(admin::RECORDS, &nothing, |bytes, _| {
         lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-        bar.set_position(lines);
+        progress.set(lines);
         to.write(bytes)
     });
     let received = cancel.run_until_cancelled(receiving).await;
     let incomplete = || format!("{} is not complete", file.display());
     received.context("stopped before the end").flatten().with_context(incomplete)?;
     to.finish()?;
-    bar.finish_and_clear();
+    drop(progress);
     report(lines.saturating_sub(OTHER_LINES));
     Ok(())
 }
@@ -104,11 +105,12 @@ async fn write_lines(
     };
     let header = RecordFileHeader::new(format!("{:032x}", rand::random::<u128>()), chain(store).await?);
     line(header.to_json()?)?;
+    let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis())?;
     let mut records = 0;
     for kind in RecordKind::ALL {
         let mut after = None;
         loop {
-            let batch = transfer.read_records(kind, after, BATCH, now()).await?;
+            let batch = transfer.read_records(kind, after, BATCH, now).await?;
             let Some(last) = batch.last() else { break };
             after = Some(last.position());
             for record in batch {

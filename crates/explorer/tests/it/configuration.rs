@@ -108,7 +108,6 @@ fn help_matches_its_snapshots() {
         insta::assert_snapshot!("help-run", help(&["run", "--help"]));
         insta::assert_snapshot!("help-run-short", help(&["run", "-h"]));
         insta::assert_snapshot!("help-reindex", help(&["reindex", "--help"]));
-        insta::assert_snapshot!("help-copy", help(&["copy", "--help"]));
         insta::assert_snapshot!("help-demo", help(&["demo", "--help"]));
     });
 }

@@ -205,5 +205,5 @@ async fn a_reindex_names_what_it_cannot_do() {
     std::fs::write(&file, "database = 'postgres://a:b@127.0.0.1:1/c'\n").unwrap();
     let config = format!("--config={}", file.display());
     let (succeeded, message) = fill("http://127.0.0.1:1", folder.path(), &[&config]).await;
-    assert!(!succeeded && message.contains("explorer copy"), "{message}");
+    assert!(!succeeded && message.contains("explorer records export"), "{message}");
 }

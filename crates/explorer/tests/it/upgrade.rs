@@ -1,14 +1,23 @@
-//! A data folder of an earlier version: the chain is indexed again, and what users left stays.
+//! A data folder or database of an earlier version: the chain is indexed again, and what users left stays.
 
 use std::{path::Path, process::Command, time::Duration};
 
 use alloy_primitives::{TxKind, U256};
+use domain::{B256, BlockChanges, ChainIdentity};
 use serde_json::{Value, json};
+use store::{
+    ChainReader, ChainWriter, OlderIndex, Record, RecordKind, Store, StoreError, Undo, WebhookLimits,
+    conformance::{RandomChain, leave_records},
+};
 use store_embedded::testing::age_index;
+use store_postgres::{OpenError, PostgresOptions, PostgresStore, testing::open_as_next_version};
 
 use crate::{
     contracts::verifier_fixture::{VerifierFixture, read_contracts},
-    postgres::KEY,
+    postgres::{
+        KEY,
+        server::{Server, open, options},
+    },
     support::{
         DevNode, Launch, eventually, expected_state,
         fixture::lower_hex,
@@ -109,4 +118,65 @@ async fn a_verified_contract_outlives_an_index_of_an_earlier_version() {
     fixture.anvil.wait_for(&upgraded).await;
     eventually("it is listed again", async || (read_contracts(&upgraded, &address).await == before).then_some(()))
         .await;
+}
+
+async fn dump(store: &PostgresStore) -> Vec<Record> {
+    let (transfer, mut records) = (store.record_transfer(), Vec::new());
+    for kind in RecordKind::ALL {
+        records.extend(transfer.read_records(kind, None, usize::MAX >> 1, 0).await.unwrap());
+    }
+    records
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_next_version_empties_the_index_of_a_database_and_keeps_the_records() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let identity = ChainIdentity { chain_id: 56, genesis_hash: B256::repeat_byte(1) };
+    let before = {
+        let store = open(&url).await;
+        store.bind(identity, None).await.unwrap();
+        leave_records(&store).await;
+        dump(&store).await
+    };
+    let open_with = |older_index| open_as_next_version(&url, PostgresOptions { older_index, ..options() });
+    for older in [OlderIndex::Refuse, OlderIndex::Leave] {
+        let opened = open_with(older).await;
+        let Err(OpenError::Store(StoreError::OlderSchema { stored, known })) = opened else { panic!("{opened:?}") };
+        assert_eq!(known, stored + 1);
+    }
+
+    // While an explorer of this version indexes, nothing happens.
+    let client = server.connect(&url).await;
+    client.batch_execute("select pg_advisory_lock(x'6578706c00000002'::int8)").await.unwrap();
+    let opened = open_with(OlderIndex::Replace).await;
+    assert!(matches!(opened, Err(OpenError::Store(StoreError::Unavailable { .. }))), "{opened:?}");
+    let count: i64 = client.query_one("select count(*) from explorer.address", &[]).await.unwrap().get(0);
+    assert!(count > 0);
+    client.batch_execute("select pg_advisory_unlock_all()").await.unwrap();
+
+    // The locks of the store that left the records end with its connections.
+    let store = eventually("the index is emptied", async || match open_with(OlderIndex::Replace).await {
+        Err(OpenError::Store(StoreError::Unavailable { .. })) => None,
+        opened => Some(opened.unwrap()),
+    })
+    .await;
+    assert_eq!(store.reader().find_tip().await.unwrap(), None);
+    assert_eq!((store.identity().await.unwrap(), store.bind(identity, None).await.unwrap()), (Some(identity), 0));
+    let after = dump(&store).await;
+    assert!(after == before, "{} and {} records", before.len(), after.len());
+    let hooks = Store::webhook_records(&store, WebhookLimits::default());
+    assert!(hooks.progress().await.unwrap().copied, "new events wait for the index");
+    let (mut chain, mut blocks) = (RandomChain::new(6), Vec::<BlockChanges>::new());
+    for _ in 0..60 {
+        blocks.push(chain.next_block(blocks.last().map(|changes| &changes.block)));
+    }
+    store.writer().commit(blocks, Undo::Keep { down_to: 0 }).await.unwrap();
+    let found = store.check().await.unwrap();
+    // The server of the tests runs with `fsync=off`, which is the fault.
+    assert_eq!((found.blocks, found.faults.len()), (60, 1), "{:?}", found.faults);
+    assert!(dump(&store).await == before);
+
+    let opened = PostgresStore::open(&url, options()).await;
+    assert!(matches!(opened, Err(OpenError::Store(StoreError::NewerSchema { .. }))), "{opened:?}");
 }

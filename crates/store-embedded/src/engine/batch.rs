@@ -53,10 +53,9 @@ impl Batch {
         let opened = engine.writable(&mut commits)?;
         let number = commits.last + 1;
         let batch = numbered(&opened, items, number).durability(Some(durability));
-        let visible = || opened.db.visible_seqno();
         let commit = || batch.commit().map_err(store_error);
-        let commit = || if reverts { shared.reverts.change(visible, commit) } else { commit() };
-        let committed = if affects_responses { shared.states.change(visible, commit) } else { commit() };
+        let commit = || if reverts { shared.reverts.change(commit) } else { commit() };
+        let committed = if affects_responses { shared.states.change(commit) } else { commit() };
         if let Err(error) = committed {
             return Err(engine.fail(&mut commits, error));
         }

@@ -26,15 +26,15 @@ const READ_BYTES: usize = 256 << 10;
 /// The engine's sequence also counts flushes and compactions, a few between two batches.
 const MAX_SEQUENCE_STEP: u64 = 1 << 32;
 
-/// One complete atomic write with a valid checksum.
+/// One complete atomic write with a valid checksum and a commit number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Frame {
     /// Offset of the first byte after it.
     pub(super) end: u64,
     /// The engine's sequence number.
     sequence: u64,
-    /// Our commit number; None if written by a version that did not number commits.
-    pub(super) commit: Option<u64>,
+    /// Our commit number.
+    pub(super) commit: u64,
 }
 
 /// The position in the sequence that the next frame must continue.
@@ -53,13 +53,10 @@ impl Order {
             }
             None => frame.sequence < 1 << 62,
         };
-        let next = match (self.commit, frame.commit) {
-            (Some(before), Some(now)) => before.checked_add(1) == Some(now),
-            _ => true,
-        };
+        let next = self.commit.is_none_or(|before| before.checked_add(1) == Some(frame.commit));
         if step && next {
             self.sequence = Some(frame.sequence);
-            self.commit = frame.commit.or(self.commit);
+            self.commit = Some(frame.commit);
         }
         step && next
     }
@@ -202,7 +199,7 @@ impl<R: Read> FrameReader<R> {
             && self.buffer.first() == Some(&END)
             && self.buffer.ends_with(MAGIC)
             && u64::from_le_bytes(self.number(1)) == checksum.digest();
-        Ok(whole.then_some(Frame { end: self.position, sequence, commit }))
+        Ok(commit.filter(|_| whole).map(|commit| Frame { end: self.position, sequence, commit }))
     }
 }
 
@@ -212,6 +209,10 @@ mod tests {
 
     fn frame(sequence: u64, commit: u64) -> Vec<u8> {
         let (key, value) = commit_row::row(commit);
+        frame_of(sequence, key, &value)
+    }
+
+    fn frame_of(sequence: u64, key: &[u8], value: &[u8]) -> Vec<u8> {
         let mut item = vec![ITEM, 0, 0];
         item.extend(7_u64.to_le_bytes());
         item.extend(u16::try_from(key.len()).unwrap().to_le_bytes());
@@ -274,6 +275,13 @@ mod tests {
     }
 
     #[test]
+    fn a_frame_without_a_commit_number_is_not_complete() {
+        let (key, _) = commit_row::row(1);
+        let scan = scanned(&[frame(3, 1), frame_of(5, &key[1..], b"row")].concat());
+        assert_eq!((scan.frames, scan.is_clean), (1, false));
+    }
+
+    #[test]
     fn frames_after_a_damaged_position_are_found() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let bytes = [frame(3, 1), vec![0; 700], vec![1; 30], frame(9, 4), frame(11, 5)].concat();
@@ -281,6 +289,6 @@ mod tests {
         let scan = scan(file.path(), &mut Order::default()).unwrap();
         assert_eq!((scan.frames, scan.is_clean), (1, false));
         let behind = frames_after(file.path(), scan.end, |_| ()).unwrap();
-        assert_eq!(behind.iter().map(|frame| frame.commit).collect::<Vec<_>>(), [Some(4), Some(5)]);
+        assert_eq!(behind.iter().map(|frame| frame.commit).collect::<Vec<_>>(), [4, 5]);
     }
 }

@@ -45,7 +45,7 @@ impl Damage {
     fn is_crash(&self, last: Option<u64>, durable: u64) -> bool {
         let none_lost = match last {
             Some(last) => last >= durable,
-            None => !self.behind.iter().any(|frame| frame.commit.is_none_or(|commit| commit <= durable)),
+            None => !self.behind.iter().any(|frame| frame.commit <= durable),
         };
         self.is_newest && none_lost
     }
@@ -129,7 +129,7 @@ pub(super) fn rewrite_up_to(index: &Path, commit: u64) -> Result<(), StoreError>
 /// Offset of the first byte after a commit in its journal; 0 if the journal contains only later ones.
 fn end_of(path: &Path, commit: u64) -> Result<u64, StoreError> {
     let frames = frames_after(path, 0, |_| ()).map_err(from_io_error)?;
-    let kept = frames.iter().take_while(|frame| frame.commit.is_none_or(|number| number <= commit));
+    let kept = frames.iter().take_while(|frame| frame.commit <= commit);
     Ok(kept.last().map_or(0, |frame| frame.end))
 }
 

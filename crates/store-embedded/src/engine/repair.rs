@@ -87,7 +87,7 @@ pub(crate) fn repair(data: &Path, options: &EngineOptions) -> Result<Option<Repa
         }
     };
     Watermark::create(data, last_commit).map_err(from_io_error)?;
-    let behind = journals.damage.iter().flat_map(|damage| &damage.behind).filter_map(|frame| frame.commit).max();
+    let behind = journals.damage.iter().flat_map(|damage| &damage.behind).map(|frame| frame.commit).max();
     let newest_known = last_commit.max(durable.unwrap_or(0)).max(behind.unwrap_or(0));
     Ok(Some(Repair { found, last_commit, newest_known, lost, copies }))
 }

@@ -179,8 +179,8 @@ tables! {
     VerificationJob = 0x58, State, Record;
     /// sequential number -> id of a verification job, and when it was submitted.
     VerificationJobByNumber = 0x59, State, Record;
-    /// nothing -> whether the store is the source or the target of a copy of all records.
-    RecordTransfer = 0x5a, State, Record;
+    /// nothing -> the import whose records these are, if they were not changed since.
+    RecordImport = 0x5a, State, Record;
     /// id -> a webhook's record.
     Webhook = 0x70, State, Record;
     /// owner, id -> nothing.
@@ -248,7 +248,7 @@ impl Table {
                 | Self::ApiKeyProof
                 | Self::VerificationJob
                 | Self::VerificationJobByNumber
-                | Self::RecordTransfer
+                | Self::RecordImport
                 | Self::Webhook
                 | Self::WebhookByOwner
                 | Self::WebhookMeta

@@ -27,7 +27,7 @@ impl ReadSnapshot {
             let Ok(address) = self.address(id) else { continue };
             tokens.extend(self.token(id, address)?);
         }
-        // An index written by an older version may still have names under ids that a reorg assigned to other tokens.
+        // In a key, the id follows the name: a zero byte that somebody searches for is found there.
         tokens.retain(|token: &Token| {
             [&token.metadata.name, &token.metadata.symbol].iter().any(|name| folded(name).starts_with(&beginning))
         });

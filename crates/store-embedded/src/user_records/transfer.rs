@@ -1,4 +1,4 @@
-//! Reads and writes API keys for a copy of all records.
+//! Reads and writes API keys for files of records.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 

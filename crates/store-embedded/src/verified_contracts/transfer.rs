@@ -1,4 +1,4 @@
-//! Reads and writes verified contracts for a copy of all records.
+//! Reads and writes verified contracts for files of records.
 
 use domain::{Address, B256, JobId};
 use store::{

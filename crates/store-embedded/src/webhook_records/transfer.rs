@@ -1,4 +1,4 @@
-//! Reads and writes webhooks, their queues and the matching for a copy of all records.
+//! Reads and writes webhooks, their queues and the matching for files of records.
 
 use std::collections::BTreeMap;
 

@@ -1,15 +1,12 @@
 //! Migrations, and the views for people.
 
-use domain::{B256, ChainIdentity, PageRequest, TransferFilter};
-use store::{
-    ChainReader, ChainWriter, OlderIndex, Record, RecordKind, Store, StoreError, StorePart, WebhookLimits,
-    conformance::{Model, leave_records},
-};
+use domain::{PageRequest, TransferFilter};
+use store::{ChainReader, ChainWriter, StoreError, StorePart, conformance::Model};
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
 use crate::{
     processes::{KEEP, blocks},
-    server::{Server, open, options},
+    server::{Server, open},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -32,112 +29,6 @@ async fn a_newer_schema_is_rejected() {
     let opened = PostgresStore::open(&url, PostgresOptions::default()).await;
     let Err(OpenError::Store(StoreError::NewerSchema { stored: 1_000, known })) = opened else { panic!("{opened:?}") };
     assert!(known > 0);
-}
-
-/// The tables of records.
-const RECORDS: [&str; 16] = [
-    "api_key",
-    "api_key_proof",
-    "verified_code",
-    "verified_contract",
-    "verified_deployment",
-    "verification_job",
-    "transaction_failure",
-    "webhook_progress",
-    "webhook",
-    "webhook_change",
-    "delivery_log",
-    "event",
-    "delivery",
-    "matched_block",
-    "orphaned_block",
-    "delivery_of_block",
-];
-
-/// Makes a schema `earlier` with the tables of an earlier version, the records of the current one, and some rows of an index.
-async fn make_earlier(client: &tokio_postgres::Client, version: usize) {
-    let begin = "create schema earlier; set search_path = earlier;
-        create table schema_migration (number int4 primary key, applied_at timestamptz not null default now())";
-    client.batch_execute(begin).await.unwrap();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations");
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
-    files.sort();
-    for (number, file) in (1..).zip(files.iter().take(version)) {
-        client.batch_execute(&std::fs::read_to_string(file).unwrap()).await.unwrap();
-        client.batch_execute(&format!("insert into schema_migration (number) values ({number})")).await.unwrap();
-    }
-    for table in RECORDS {
-        let sql = format!("delete from {table}; insert into {table} select * from explorer.{table}");
-        client.batch_execute(&sql).await.unwrap();
-    }
-    let index = "insert into address select * from explorer.address;
-        update chain set (chain_id, genesis_hash, start_block, first_block, tip_number, tip_hash, addresses) =
-            (select chain_id, genesis_hash, start_block, first_block, tip_number, tip_hash, addresses from explorer.chain)";
-    client.batch_execute(index).await.unwrap();
-}
-
-async fn dump(store: &PostgresStore) -> Vec<Record> {
-    let (transfer, mut records) = (Store::record_transfer(store), Vec::new());
-    for kind in RecordKind::ALL {
-        let batch = transfer.read_records(kind, None, usize::MAX >> 1, 0).await.unwrap();
-        records.extend(batch);
-    }
-    records
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_index_of_an_earlier_version_is_emptied_and_the_records_are_kept() {
-    for version in [15, 17] {
-        empty_earlier(version).await;
-    }
-}
-
-async fn empty_earlier(version: usize) {
-    let server = Server::shared();
-    let url = server.database().await;
-    let identity = ChainIdentity { chain_id: 56, genesis_hash: B256::repeat_byte(1) };
-    let before = {
-        let store = open(&url).await;
-        store.bind(identity, None).await.unwrap();
-        leave_records(&store).await;
-        dump(&store).await
-    };
-    let client = server.connect(&url).await;
-    make_earlier(&client, version).await;
-    let open_with = |older_index| {
-        PostgresStore::open(&url, PostgresOptions { schema: "earlier".to_owned(), older_index, ..options() })
-    };
-    for older in [OlderIndex::Refuse, OlderIndex::Leave] {
-        let opened = open_with(older).await;
-        let Err(OpenError::Store(StoreError::OlderSchema { stored, known })) = opened else { panic!("{opened:?}") };
-        assert!(stored as usize == version && known > stored);
-    }
-
-    // While an explorer of the earlier version indexes, nothing happens.
-    client.batch_execute("select pg_advisory_lock(x'6578706c00000002'::int8)").await.unwrap();
-    let opened = open_with(OlderIndex::Replace).await;
-    assert!(matches!(opened, Err(OpenError::Store(StoreError::Unavailable { .. }))), "{opened:?}");
-    let count: i64 = client.query_one("select count(*) from earlier.address", &[]).await.unwrap().get(0);
-    assert!(count > 0);
-    client.batch_execute("select pg_advisory_unlock_all()").await.unwrap();
-
-    // The locks of the store that left the records end with its connections.
-    let store = loop {
-        match open_with(OlderIndex::Replace).await {
-            Err(OpenError::Store(StoreError::Unavailable { .. })) => tokio::task::yield_now().await,
-            opened => break opened.unwrap(),
-        }
-    };
-    assert_eq!(store.reader().find_tip().await.unwrap(), None);
-    assert_eq!((store.identity().await.unwrap(), store.bind(identity, None).await.unwrap()), (Some(identity), 0));
-    let after = dump(&store).await;
-    assert!(after == before, "{} and {} records", before.len(), after.len());
-    let hooks = Store::webhook_records(&store, WebhookLimits::default());
-    assert!(hooks.progress().await.unwrap().copied, "new events wait for the index");
-    store.writer().commit(blocks(6, 60), KEEP).await.unwrap();
-    let found = store.check().await.unwrap();
-    assert_eq!((found.blocks, found.faults.len()), (60, 1), "{:?}", found.faults);
-    assert!(dump(&store).await == before);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,10 +6,7 @@ use domain::{
 };
 
 use super::{VerifiedSubject, run_user_records, run_verified_contracts, run_webhook_records};
-use crate::{
-    AddKeyError, Record, RecordCopy, RecordKind, RecordTransfer, Removal, Retraction, Store, Transfer, TransferError,
-    WebhookLimits,
-};
+use crate::{AddKeyError, Record, RecordImport, RecordKind, RecordTransfer, Removal, Retraction, Store, WebhookLimits};
 
 const NOW: UnixMillis = 1_800_000_000_000;
 const ALL: PageRequest = PageRequest { offset: 0, limit: 1_000, order: Order::OldestFirst };
@@ -17,7 +14,7 @@ const ALL: PageRequest = PageRequest { offset: 0, limit: 1_000, order: Order::Ol
 /// Fills one empty store, copies its records to another empty one of any kind, and compares them.
 pub async fn run_record_transfer(source: &dyn Store, target: &dyn Store) {
     leave_records(source).await;
-    copy_with_interruptions(source, target).await;
+    copy(source, target).await;
     let (from, to) = (source.record_transfer(), target.record_transfer());
     let (ours, theirs) = (dump(&*from, 1_000).await, dump(&*to, 7).await);
     compare(&ours, &theirs);
@@ -32,7 +29,6 @@ pub async fn run_record_transfer(source: &dyn Store, target: &dyn Store) {
     compare_queries(source, target, &ours).await;
     both_go_on_alike(source, target, &ours).await;
     compare(&dump(&*from, 1_000).await, &dump(&*to, 1_000).await);
-    other_records_are_not_overwritten(&*from, &*to).await;
 }
 
 /// Leaves records of every kind in an empty store.
@@ -47,46 +43,28 @@ pub async fn leave_records(store: &dyn Store) {
     store.failures().save_failure(B256::repeat_byte(1), B256::repeat_byte(2), failure).await.expect("save");
 }
 
-/// Every few steps the copy is dropped and continued by a new one, as after a restart.
-async fn copy_with_interruptions(source: &dyn Store, target: &dyn Store) {
+/// Copies all records, after an import that was interrupted.
+async fn copy(source: &dyn Store, target: &dyn Store) {
     let (from, to) = (source.record_transfer(), target.record_transfer());
+    let records = dump(&*from, 1_000).await;
     let expected = from.count_records().await.expect("count");
-    let (mut copied, mut round) = (0, 0);
-    loop {
-        round += 1;
-        let mut copy = RecordCopy::begin(&*from, &*to, "the source", format!("copy {round}")).await.expect("begin");
-        assert_eq!(copy.copied(), copied, "it goes on where it was");
-        for _ in 0..3 {
-            if !copy.is_complete() {
-                copy.step(NOW).await.expect("step");
-            }
-        }
-        copied = copy.copied();
-        if copy.is_complete() {
-            break;
-        }
-        let Ok(Some(Transfer::Target(state))) = to.find_transfer().await else { panic!("the target forgot the copy") };
-        assert!(!state.is_complete && state.source == "the source", "{state:?}");
-        assert!(round < 1_000);
+    assert!(records.len() as u64 >= expected, "{} of {expected} records", records.len());
+    let mut import = RecordImport { id: "one".to_owned(), source: "records.ndjson".to_owned(), is_complete: false };
+    assert_eq!(to.find_import().await.expect("find"), None);
+    to.save_import(Some(import.clone())).await.expect("save");
+    to.write_records(records[..records.len() / 2].to_vec()).await.expect("write");
+    assert!(to.has_records().await.expect("has"));
+    to.delete_records().await.expect("delete");
+    assert!(!to.has_records().await.expect("has"), "nothing of the first attempt is left");
+    for batch in records.chunks(100) {
+        to.write_records(batch.to_vec()).await.expect("write");
     }
-    assert!(round > 3 && copied >= expected, "{round} rounds, {copied} of {expected} records");
-
-    // Used by something else, the source may have changed: the copy starts over.
-    from.save_transfer(None).await.expect("save");
-    to.save_transfer(Some(unfinished(&*to).await)).await.expect("save");
-    let mut copy = RecordCopy::begin(&*from, &*to, "the source", "again".to_owned()).await.expect("begin");
-    assert_eq!(copy.copied(), 0);
-    assert!(!to.has_records().await.expect("has"), "nothing of the first copy is left");
-    while !copy.is_complete() {
-        copy.step(NOW).await.expect("step");
-    }
-    assert_eq!(copy.copied(), copied);
-}
-
-async fn unfinished(target: &dyn RecordTransfer) -> Transfer {
-    let Ok(Some(Transfer::Target(mut state))) = target.find_transfer().await else { panic!("no copy") };
-    state.is_complete = false;
-    Transfer::Target(state)
+    assert_eq!(to.find_import().await.expect("find").as_ref(), Some(&import));
+    import.is_complete = true;
+    to.save_import(Some(import.clone())).await.expect("save");
+    assert_eq!(to.find_import().await.expect("find"), Some(import));
+    to.save_import(None).await.expect("save");
+    assert_eq!(to.find_import().await.expect("find"), None);
 }
 
 async fn dump(store: &dyn RecordTransfer, limit: usize) -> Vec<Record> {
@@ -249,24 +227,4 @@ async fn both_go_on_alike(source: &dyn Store, target: &dyn Store, records: &[Rec
         results.push((key, claimed, retracted, orphaning, webhook.id, forgotten));
     }
     assert_eq!(results[0], results[1]);
-}
-
-async fn other_records_are_not_overwritten(from: &dyn RecordTransfer, to: &dyn RecordTransfer) {
-    to.save_transfer(None).await.expect("save");
-    let refused = RecordCopy::begin(from, to, "the source", "other".to_owned()).await.err();
-    assert!(matches!(refused, Some(TransferError::HasRecords)), "{refused:?}");
-    let refused = RecordCopy::begin(from, from, "the source", "same".to_owned()).await.err();
-    assert!(matches!(refused, Some(TransferError::SameStore)), "{refused:?}");
-    let state = crate::TransferTarget {
-        id: "one".to_owned(),
-        source: "another source".to_owned(),
-        position: None,
-        copied: 0,
-        is_complete: false,
-    };
-    to.save_transfer(Some(Transfer::Target(state))).await.expect("save");
-    let refused = RecordCopy::begin(from, to, "the source", "other".to_owned()).await.err();
-    assert!(matches!(refused, Some(TransferError::OtherSource { .. })), "{refused:?}");
-    let refused = RecordCopy::begin(to, from, "the source", "other".to_owned()).await.err();
-    assert!(matches!(refused, Some(TransferError::IncompleteSource)), "{refused:?}");
 }

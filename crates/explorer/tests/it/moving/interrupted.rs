@@ -1,14 +1,13 @@
-//! A copy that is killed at any moment goes on with the same command.
+//! An import that is killed at any moment is complete after the same command.
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{path::Path, time::Duration};
 
 use domain::{Address, B256, BlockRef, Bytes, DeliveryId, EventKind, EventKinds, NewWebhook, SealedSecret};
 use store::{
-    MatchedBlock, Matches, NewEvent, Part, Recipient, Record, RecordKind, RecordTransfer, Store, Transfer,
-    WebhookLimits,
+    MatchedBlock, Matches, NewEvent, Part, Recipient, Record, RecordKind, RecordTransfer, Store, WebhookLimits,
 };
 
-use super::{copy, open_folder, text};
+use super::{command, export, import, open_folder, text};
 use crate::{
     postgres::server::{Server, open},
     support::process::Process,
@@ -63,32 +62,35 @@ async fn dump(store: &dyn RecordTransfer) -> Vec<Record> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_copy_that_is_killed_many_times_is_complete_in_the_end() {
+async fn an_import_that_is_killed_many_times_is_complete_in_the_end() {
     let server = Server::shared();
-    let (folder, back) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (folder, back, files) =
+        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     fill(folder.path()).await;
     let database = server.database().await;
-    for (from, to) in [(text(folder.path()), database.as_str()), (&database, text(back.path()))] {
+    for (from, to, name) in [(text(folder.path()), database.as_str(), "one"), (&database, text(back.path()), "two")] {
+        let file = files.path().join(name);
+        let (succeeded, message) = export(from, &file).await;
+        assert!(succeeded, "{message}");
         let mut interrupted = 0;
         for round in 1..=8 {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_explorer"));
-            let mut copying = Process::spawn(command.args(["copy", "--from", from, "--to", to]));
+            let mut importing = Process::spawn(&mut command("import", text(&file), to));
             tokio::time::sleep(Duration::from_millis(250 * round)).await;
-            copying.kill();
-            let transfer: Option<Transfer> = if to == database {
-                open(&database).await.record_transfer().find_transfer().await.unwrap()
+            importing.kill();
+            let found = if to == database {
+                open(&database).await.record_transfer().find_import().await.unwrap()
             } else {
-                open_folder(back.path()).await.record_transfer().find_transfer().await.unwrap()
+                open_folder(back.path()).await.record_transfer().find_import().await.unwrap()
             };
-            match transfer {
-                Some(Transfer::Target(state)) if state.is_complete => break,
-                Some(Transfer::Target(state)) if state.copied > 0 => interrupted += 1,
-                _ => {}
+            match found {
+                Some(import) if import.is_complete => break,
+                Some(_) => interrupted += 1,
+                None => {}
             }
         }
         println!("{interrupted} times in the middle");
-        let (succeeded, message) = copy(from, to).await;
-        assert!(succeeded && message.contains("Copied all"), "{message}");
+        let (succeeded, message) = import(&file, to).await;
+        assert!(succeeded, "{message}");
     }
     let (source, target) = (open_folder(folder.path()).await, open_folder(back.path()).await);
     let (ours, theirs) = (dump(&*source.record_transfer()).await, dump(&*target.record_transfer()).await);

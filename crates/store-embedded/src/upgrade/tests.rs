@@ -1,26 +1,24 @@
-//! Folders that earlier versions have written: what users left there is kept.
+//! Fixtures are data folders as released versions have written them.
 //!
-//! After a change of `SCHEMA` or `RECORDS`, the last version before it writes the fixture of the schema that ends:
-//! `EXPLORER_FIXTURE=DIR cargo test -p store-embedded --test upgrade -- --ignored`, then
+//! Before a change of `SCHEMA` or `RECORDS`, the version that ends writes its fixture:
+//! `EXPLORER_FIXTURE=DIR cargo test -p store-embedded --lib -- --ignored write_fixture`, then
 //! `tar cz -C DIR durable-commit index > tests/fixtures/schema-N-records-M.tar.gz`.
 
-// All of this is test code, also where clippy does not detect it.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeSet, fs};
 
 use domain::{Address, B256, Block, ChainIdentity};
 use store::{
-    ChainReader, ChainWriter, OlderIndex, Record, RecordKind, Store, StoreError, Undo, UserRecords, VerifiedContracts,
-    WebhookLimits, WebhookRecords,
+    ChainReader, ChainWriter, Record, RecordKind, Store, Undo, UserRecords, VerifiedContracts, WebhookLimits,
+    WebhookRecords,
     conformance::{RandomChain, leave_records},
 };
-use store_embedded::{EmbeddedStore, Reindex, StoreOptions};
+
+use super::*;
+use crate::{EmbeddedStore, StoreOptions, testing::age_index};
 
 const CHAIN: ChainIdentity = ChainIdentity { chain_id: 56, genesis_hash: B256::repeat_byte(1) };
-/// The fixtures and their schemas. Until 7, records had no version of their own.
-const FIXTURES: [(&str, u32); 5] =
-    [("schema-4", 4), ("schema-5", 5), ("schema-6", 6), ("schema-7", 7), ("schema-7-records-1", 7)];
+/// With their schemas.
+const FIXTURES: [(&str, u32); 1] = [("schema-1-records-1", 1)];
 
 fn open(folder: &Path, older_index: OlderIndex) -> Result<EmbeddedStore, StoreError> {
     EmbeddedStore::open(folder, StoreOptions { older_index, ..StoreOptions::default() })
@@ -46,14 +44,6 @@ async fn dump(store: &EmbeddedStore) -> Vec<Record> {
         }
     }
     records
-}
-
-fn counts(records: &[Record]) -> BTreeMap<RecordKind, usize> {
-    let mut counts = BTreeMap::new();
-    for record in records {
-        *counts.entry(record.position().kind()).or_default() += 1;
-    }
-    counts
 }
 
 /// Every question about a record finds it, and a message that was queued can be sent.
@@ -85,18 +75,30 @@ async fn answers(store: &EmbeddedStore, records: &[Record]) {
     assert!(claimed > 0, "a message is due");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_records_of_every_earlier_schema_are_kept() {
+/// Each fixture, as it is and as one with an older index. True if the index can be read.
+fn folders() -> Vec<(tempfile::TempDir, bool)> {
+    let mut folders = Vec::new();
     for (name, schema) in FIXTURES {
-        let folder = fixture(name);
-        let (before, is_current) = {
-            let refused = open(folder.path(), OlderIndex::Refuse);
-            let is_current = refused.is_ok();
-            assert!(is_current || matches!(refused, Err(StoreError::OlderSchema { stored, .. }) if stored == schema));
-            drop(refused);
-            (dump(&open(folder.path(), OlderIndex::Leave).unwrap()).await, is_current)
-        };
-        println!("{name} {} {:?}", before.len(), counts(&before));
+        folders.push((fixture(name), schema == SCHEMA));
+        let aged = fixture(name);
+        age_index(aged.path()).unwrap();
+        folders.push((aged, false));
+    }
+    folders
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_records_of_every_released_version_are_kept() {
+    for (folder, is_current) in folders() {
+        let opened = open(folder.path(), OlderIndex::Refuse);
+        match is_current {
+            true => assert!(opened.is_ok(), "{opened:?}"),
+            false => assert!(matches!(opened, Err(StoreError::OlderSchema { .. })), "{opened:?}"),
+        }
+        drop(opened);
+        let before = dump(&open(folder.path(), OlderIndex::Leave).unwrap()).await;
+        let kinds: BTreeSet<RecordKind> = before.iter().map(|record| record.position().kind()).collect();
+        assert_eq!(kinds.into_iter().collect::<Vec<_>>(), RecordKind::ALL);
         let store = open(folder.path(), OlderIndex::Replace).unwrap();
         let records = dump(&store).await;
         assert!(records == before, "{} and {} records", before.len(), records.len());
@@ -135,9 +137,8 @@ async fn fill(folder: &Path, chain: ChainIdentity) -> Block {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_index_that_was_filled_beside_one_of_any_schema_takes_over_its_records() {
-    for (name, _) in FIXTURES {
-        let folder = fixture(name);
+async fn an_index_that_was_filled_beside_one_of_any_version_takes_over_its_records() {
+    for (folder, _) in folders() {
         let before = dump(&open(folder.path(), OlderIndex::Leave).unwrap()).await;
         let newest = fill(folder.path(), CHAIN).await;
         let reindex = Reindex::of(folder.path());
@@ -156,7 +157,8 @@ async fn an_index_that_was_filled_beside_one_of_any_schema_takes_over_its_record
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_that_was_filled_for_another_chain_or_is_in_use_is_not_taken() {
-    let folder = fixture("schema-4");
+    let folder = fixture(FIXTURES[0].0);
+    age_index(folder.path()).unwrap();
     fill(folder.path(), ChainIdentity { chain_id: 57, ..CHAIN }).await;
     let refused = open(folder.path(), OlderIndex::Replace);
     let Err(StoreError::UnusableReindex { reason, .. }) = refused else { panic!("{refused:?}") };
@@ -180,4 +182,62 @@ async fn write_fixture() {
     store.bind(CHAIN, None).unwrap();
     leave_records(&store).await;
     store.sync().unwrap();
+}
+
+fn folder_with(versions: Versions) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    drop(open(folder.path(), OlderIndex::Refuse).unwrap());
+    let engine = Engine::open(folder.path(), StoreOptions::default().engine()).unwrap();
+    let mut batch = engine.batch();
+    meta::put_versions(&mut batch, versions);
+    batch.commit().unwrap();
+    folder
+}
+
+#[test]
+fn data_of_a_newer_version_is_rejected_and_not_changed() {
+    const ALL: [OlderIndex; 3] = [OlderIndex::Refuse, OlderIndex::Replace, OlderIndex::Leave];
+    let newer = folder_with(Versions { index: SCHEMA + 1, records: RECORDS });
+    for older in ALL {
+        let opened = open(newer.path(), older);
+        let Err(StoreError::NewerSchema { stored, known }) = opened else { panic!("{opened:?}") };
+        assert_eq!((stored, known), (SCHEMA + 1, SCHEMA));
+    }
+    for index in [SCHEMA, SCHEMA - 1] {
+        let newer = folder_with(Versions { index, records: RECORDS + 1 });
+        for older in ALL {
+            let opened = open(newer.path(), older);
+            let Err(StoreError::NewerRecords { stored, known }) = opened else { panic!("{opened:?}") };
+            assert_eq!((stored, known), (RECORDS + 1, RECORDS));
+        }
+    }
+}
+
+#[test]
+fn an_older_index_is_replaced_only_if_that_is_wanted() {
+    let folder = folder_with(Versions { index: SCHEMA - 1, records: RECORDS });
+    let opened = open(folder.path(), OlderIndex::Refuse);
+    assert!(matches!(opened, Err(StoreError::OlderSchema { .. })), "{opened:?}");
+    let index = |store: EmbeddedStore| meta::find_versions(&store.reader().engine().view()).unwrap().unwrap().index;
+    assert_eq!(index(open(folder.path(), OlderIndex::Leave).unwrap()), SCHEMA - 1);
+    assert_eq!(index(open(folder.path(), OlderIndex::Replace).unwrap()), SCHEMA);
+    assert_eq!(index(open(folder.path(), OlderIndex::Refuse).unwrap()), SCHEMA);
+}
+
+#[test]
+fn records_are_migrated_one_version_at_a_time() {
+    let works: Step = |_, batch| {
+        batch.put(Table::ApiKey, &Key::id(7), b"of the next version".to_vec());
+        Ok(())
+    };
+    let fails: Step = |_, _| Err(StoreError::Corrupt("a key that cannot be read"));
+    let folder = folder_with(Versions { index: SCHEMA - 1, records: 1 });
+    let engine = Engine::open(folder.path(), StoreOptions::default().engine()).unwrap();
+    let versions = || meta::find_versions(&engine.view()).unwrap().unwrap();
+
+    assert!(migrate_records(&engine, versions(), &[works, fails]).is_err());
+    assert_eq!(versions(), Versions { index: SCHEMA - 1, records: 2 });
+    assert!(engine.view().get(Table::ApiKey, &Key::id(7)).unwrap().is_some());
+    migrate_records(&engine, versions(), &[fails, works]).unwrap();
+    assert_eq!(versions().records, 3, "a step that is done is not repeated");
 }

@@ -1,4 +1,4 @@
-//! `explorer copy`: records move between a data folder and a database, and nothing is lost or sent twice.
+//! Records move between a data folder and a database in a file, and nothing is lost or sent twice.
 
 mod interrupted;
 mod refused;
@@ -17,18 +17,47 @@ use crate::{
         DevNode, Launch, TestExplorer, eventually,
         fixture::lower_hex,
         key_request::KeyRequest,
+        process,
         receiver::{Behavior, Received, Receiver},
     },
     webhooks::{self, Hook, register},
 };
 
-/// Whether it succeeded, and what it printed.
-async fn copy(from: &str, to: &str) -> (bool, String) {
+/// The option that names a data folder or a database.
+fn option(store: &str) -> &'static str {
+    if store.starts_with("postgres://") { "--database" } else { "--data" }
+}
+
+fn command(verb: &str, file: &str, store: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_explorer"));
-    command.args(["copy", "--from", from, "--to", to]);
-    let output = crate::support::process::output(command).await;
+    command.args(["records", verb, file, option(store), store]);
+    command
+}
+
+/// Whether it succeeded, and what it printed.
+async fn run(command: Command) -> (bool, String) {
+    let output = process::output(command).await;
     let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
     (output.status.success(), text)
+}
+
+async fn export(from: &str, file: &Path) -> (bool, String) {
+    run(command("export", text(file), from)).await
+}
+
+async fn import(file: &Path, to: &str) -> (bool, String) {
+    run(command("import", text(file), to)).await
+}
+
+/// Without a file: one command writes what the other one reads.
+async fn move_records(from: &str, to: &str) -> (bool, String) {
+    let explorer = env!("CARGO_BIN_EXE_explorer");
+    let (from_option, to_option) = (option(from), option(to));
+    let mut command = Command::new("bash");
+    command.args(["-o", "pipefail", "-c"]).arg(format!(
+        "'{explorer}' records export - {from_option} '{from}' | '{explorer}' records import - {to_option} '{to}'"
+    ));
+    run(command).await
 }
 
 fn text(path: &Path) -> &str {
@@ -40,7 +69,7 @@ async fn open_folder(path: &Path) -> EmbeddedStore {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_query_answers_the_same_after_a_copy_between_both_kinds_of_stores() {
+async fn every_query_answers_the_same_after_a_move_between_both_kinds_of_stores() {
     let server = Server::shared();
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     run_record_transfer(&open_folder(folders[0].path()).await, &server.store().await).await;
@@ -133,14 +162,20 @@ async fn records_and_queues_move_to_a_database_and_back() {
     let (_, folder) = explorer.stop().await;
 
     let database = server.database().await;
-    let (succeeded, printed) = copy(text(folder.path()), &database).await;
+    let files = tempfile::tempdir().unwrap();
+    let file = files.path().join("records.ndjson");
+    let (succeeded, printed) = export(text(folder.path()), &file).await;
+    assert!(succeeded, "{printed}");
+    let (succeeded, printed) = import(&file, &database).await;
     assert!(succeeded, "{printed}");
     let tip = scene.node.chain.head().number;
-    for words in ["Copied all", &format!("block {tip}"), "webhook-secrets.key", "Next: explorer run --rpc"] {
+    let expected =
+        ["Imported all", &format!("block {tip}"), "webhook-secrets.key", "second time", "Next: explorer run --rpc"];
+    for words in expected {
         assert!(printed.contains(words), "{words}: {printed}");
     }
-    let (succeeded, again) = copy(text(folder.path()), &database).await;
-    assert!(succeeded && again.contains("Copied all"), "it is complete: {again}");
+    let (succeeded, again) = import(&file, &database).await;
+    assert!(succeeded && again.contains("already"), "it is complete: {again}");
 
     let moved = on_database(webhooks::launch(&url), &database).start().await;
     scene.compare(&moved, &before, 1).await;
@@ -160,8 +195,8 @@ async fn records_and_queues_move_to_a_database_and_back() {
     let indexing = launch_on(&url, back.path()).await;
     scene.node.wait_for(&indexing).await;
     indexing.stop().await;
-    let (succeeded, printed) = copy(&database, text(back.path())).await;
-    assert!(succeeded && !printed.contains("not copied"), "{printed}");
+    let (succeeded, printed) = move_records(&database, text(back.path())).await;
+    assert!(succeeded && !printed.contains("not in the file"), "{printed}");
     scene.receiver.set_behavior("/failing", Behavior::Status(200));
     let moved = launch_on(&url, back.path()).await;
     scene.compare(&moved, &before, 2).await;
@@ -195,7 +230,7 @@ async fn a_verified_contract_stays_verified() {
     let (anvil, explorer) = (fixture.anvil, fixture.explorer);
     let (_, folder) = explorer.stop().await;
     let database = server.database().await;
-    let (succeeded, printed) = copy(text(folder.path()), &database).await;
+    let (succeeded, printed) = move_records(text(folder.path()), &database).await;
     assert!(succeeded, "{printed}");
     let moved = on_database(Launch::run(anvil.url()), &database).start().await;
     anvil.wait_for(&moved).await;
@@ -206,7 +241,7 @@ async fn a_verified_contract_stays_verified() {
     let indexing = Launch::run(anvil.url()).on(back.path()).start().await;
     anvil.wait_for(&indexing).await;
     indexing.stop().await;
-    let (succeeded, printed) = copy(&database, text(back.path())).await;
+    let (succeeded, printed) = move_records(&database, text(back.path())).await;
     assert!(succeeded, "{printed}");
     let moved = Launch::run(anvil.url()).on(back.path()).start().await;
     anvil.wait_for(&moved).await;
