@@ -1,6 +1,8 @@
 //! The OpenAPI document: the routes describe themselves, this module adds what they have in common.
 
+mod parameters;
 mod responses;
+mod schemas;
 #[cfg(test)]
 mod tests;
 
@@ -9,16 +11,14 @@ pub(crate) use responses::{
     BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallFailed, CompilersUnavailable, ImagePending,
     InProgress, KeyConflict, NeedsKey, NoArtifact, NoCode, NoImage, NoList, NoSuchAddress, NoSuchAddressOrToken,
     NoSuchBlock, NoSuchDelivery, NoSuchJob, NoSuchKey, NoSuchToken, NoSuchTokenId, NoSuchTransaction, NoSuchWebhook,
-    NodeOrIndexUnavailable, NotModified, NotOwner, NotTraced, NotVerified, TooManyVerifications, TooManyWebhooks,
-    TopAccountsOff, Unavailable, WebhookConflict, WebhookQuota,
+    NodeOrIndexUnavailable, NotOwner, NotTraced, NotVerified, TooManyVerifications, TooManyWebhooks, TopAccountsOff,
+    WebhookConflict, WebhookQuota,
 };
 use utoipa::{
     IntoResponses, PartialSchema,
     openapi::{
-        Components, Header, HeaderBuilder, InfoBuilder, LicenseBuilder, Object, OpenApi, OpenApiBuilder, RefOr,
-        Required, SecurityRequirement, Type,
-        path::{Operation, ParameterBuilder, ParameterIn, PathItem},
-        response::Responses,
+        Components, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, Ref, SecurityRequirement,
+        path::{Operation, PathItem},
         security::{ApiKey, ApiKeyValue, SecurityScheme},
         tag::TagBuilder,
     },
@@ -40,9 +40,9 @@ Addresses and hashes are accepted in any letter case and returned in lower case.
 numbers are decimal strings. Times are UTC. Lists are newest first, tokens by number of holders. Unknown query parameters are \
 ignored. HEAD is supported wherever GET is.
 
-Errors are problem documents (RFC 9457): `code` is stable, `field` names the invalid input. An unknown path returns 404 \
-`route_not_found`; a known path with another method returns 405 `method_not_allowed` with `Allow`. A 503 has \
-`Retry-After`.
+Errors are problem documents (RFC 9457): `code` is stable, `field` names the invalid input. Operations list the problems of \
+their own; `default` stands for those that any operation may return. An unknown path returns 404 `route_not_found`; a known \
+path with another method returns 405 `method_not_allowed` with `Allow`. A 503 has `Retry-After`.
 
 A response with totals or counts has `firstIndexedBlock` and `complete`: if the index does not begin with the first block of \
 the chain, its numbers are those since that block.
@@ -51,7 +51,10 @@ A response about the chain has the header `X-Explorer-Block`, the latest block w
 `X-Explorer-Min-Block`, it asks for a response that includes this block, whichever process answers: the service waits for it \
 up to a second, and then returns 503 `block_not_reached`.
 
-Responses have an `ETag`: sent in `If-None-Match`, it returns 304 until the response changes.
+Most responses to GET have an `ETag`: sent in `If-None-Match`, it returns 304 without a body until the response changes. Their \
+`Cache-Control` is `no-cache`, or `max-age` if no reorg can change them; that of all other responses is `no-store`.
+
+A request may have an id in `X-Request-Id`: at most 128 letters, digits and `-_.:`. The response returns it, or a new one.
 
 Without a key, the rate limit is 10 requests in any 60 seconds per IPv4 address or IPv6 /64; with a key in `X-API-Key`, it \
 is 100 or the key's `requestsPerMinute`. Every response under `/api/v1` has the headers `X-RateLimit-Limit`, \
@@ -91,26 +94,35 @@ pub(crate) fn introduction() -> OpenApi {
         .build()
 }
 
-/// Adds what all operations have in common: problems that any of them may return, the headers that the layers set, and
-/// security requirements.
+/// Adds what operations have in common, as components that they refer to. What every request or response has is only in the
+/// introduction.
 pub(crate) fn complete(document: &mut OpenApi, access: OwnerAccess) {
+    let with_key = SecurityRequirement::new(SCHEME, Vec::<String>::new());
     let components = document.components.get_or_insert_with(Components::new);
     components.schemas.insert("Problem".to_owned(), Problem::schema());
     components.schemas.insert("ProblemCode".to_owned(), ProblemCode::schema());
+    components.schemas.values_mut().for_each(schemas::lift_descriptions);
+    components.parameters = parameters::components();
+    components.responses = responses::components();
     let key = ApiKeyValue::with_description("X-API-Key", "A key from POST /api/v1/keys");
     components.add_security_scheme(SCHEME, SecurityScheme::ApiKey(ApiKey::Header(key)));
     for (path, item) in &mut document.paths.paths {
         let is_limited = path.starts_with("/api/") && path != "/api/v1/openapi.json";
         for operation in operations(item) {
-            let is_of_index = IndexedBlock::is_read_at(path);
-            add_common_problems(operation, is_limited, is_of_index);
-            add_request_headers(operation, is_of_index);
-            add_response_headers(&mut operation.responses, path.starts_with("/api/"), is_of_index);
-            if is_limited {
-                operation.security = Some(security(operation, access));
+            add_common_problems(operation, is_limited);
+            if IndexedBlock::is_read_at(path) {
+                add_problem::<BadParameter>(operation);
+                parameters::add_min_block(operation);
             }
+            parameters::share(operation, &components.parameters);
+            operation.security = match is_limited {
+                true => requires_key(operation, access).then(|| vec![with_key.clone()]),
+                false => Some(Vec::new()),
+            };
         }
     }
+    // A key is accepted everywhere, and required by some operations.
+    document.security = Some(vec![SecurityRequirement::default(), with_key]);
 }
 
 /// Operations that need a key of the owner, unless owner access is open.
@@ -125,14 +137,11 @@ const WEBHOOK_OPERATIONS: [&str; 8] = [
     "rotate_secret",
 ];
 
-/// A key is accepted everywhere, and required by some operations.
-fn security(operation: &Operation, access: OwnerAccess) -> Vec<SecurityRequirement> {
-    let with_key = SecurityRequirement::new(SCHEME, Vec::<String>::new());
-    let is_required = operation.operation_id.as_deref().is_some_and(|id| match access {
+fn requires_key(operation: &Operation, access: OwnerAccess) -> bool {
+    operation.operation_id.as_deref().is_some_and(|id| match access {
         OwnerAccess::Guarded => matches!(id, "list_keys" | "revoke_key") || WEBHOOK_OPERATIONS.contains(&id),
         OwnerAccess::Open => id == "revoke_key",
-    });
-    if is_required { vec![with_key] } else { vec![SecurityRequirement::default(), with_key] }
+    })
 }
 
 /// Serializes the document.
@@ -145,84 +154,19 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch].into_iter().flatten()
 }
 
-fn add_common_problems(operation: &mut Operation, is_limited: bool, is_of_index: bool) {
-    let mut common = vec![responses::UrlTooLong::responses(), responses::Failed::responses()];
-    if is_limited {
-        common.extend([responses::BadKey::responses(), responses::TooManyRequests::responses()]);
-    }
-    if is_of_index {
-        common.extend([responses::BadMinBlock::responses(), responses::BlockNotReached::responses()]);
-    }
+fn add_common_problems(operation: &mut Operation, is_limited: bool) {
     if operation.request_body.is_some() {
-        common.extend([
-            responses::BodyTooSlow::responses(),
-            responses::BodyTooLarge::responses(),
-            responses::NotJson::responses(),
-        ]);
+        add_problem::<responses::BodyTooSlow>(operation);
+        add_problem::<responses::BodyTooLarge>(operation);
+        add_problem::<responses::NotJson>(operation);
     }
-    for (status, response) in common.into_iter().flatten() {
+    let other = if is_limited { responses::OTHER_PROBLEM } else { responses::OTHER_FAILURE };
+    operation.responses.responses.insert("default".to_owned(), Ref::from_response_name(other).into());
+}
+
+/// Adds the response, unless the operation has one of the same status that covers it.
+fn add_problem<T: IntoResponses>(operation: &mut Operation) {
+    for (status, response) in T::responses() {
         operation.responses.responses.entry(status).or_insert(response);
     }
-}
-
-fn add_request_headers(operation: &mut Operation, is_of_index: bool) {
-    let mut add = |name: &str, description: &str| {
-        let parameter = ParameterBuilder::new()
-            .name(name)
-            .parameter_in(ParameterIn::Header)
-            .required(Required::False)
-            .description(Some(description))
-            .schema(Some(Object::with_type(Type::String)))
-            .build();
-        operation.parameters.get_or_insert_default().push(parameter.into());
-    };
-    add("X-Request-Id", "An id for the request, returned with the response; at most 128 letters, digits and `-_.:`");
-    if operation.responses.responses.contains_key("304") {
-        add("If-None-Match", "The ETag of a response that the client has");
-    }
-    if is_of_index {
-        let block =
-            "The number of a block that the response must include, such as the X-Explorer-Block of an earlier one";
-        add("X-Explorer-Min-Block", block);
-    }
-}
-
-fn add_response_headers(responses: &mut Responses, limited: bool, is_of_index: bool) {
-    let tagged = responses.responses.contains_key("304");
-    for (status, response) in &mut responses.responses {
-        let RefOr::T(response) = response else { continue };
-        let mut add = |name: &str, header: Header| response.headers.insert(name.to_owned(), header.into());
-        add("X-Request-Id", header("The id of the request, as sent by the client or a new one", "trace-1"));
-        if limited {
-            for (name, description, example) in LIMIT_HEADERS {
-                add(name, header(description, example));
-            }
-        }
-        if is_of_index && matches!(status.as_str(), "200" | "304" | "404") {
-            add("X-Explorer-Block", header("The latest block when the response was made", "18250"));
-        }
-        let has_etag = tagged && matches!(status.as_str(), "200" | "304");
-        let caching = if has_etag { "no-cache" } else { "no-store" };
-        add("Cache-Control", header("Rules for HTTP caches", caching));
-        if has_etag {
-            add("ETag", header("Changes when the response changes", "W/\"99aa06d3014798d86001c324468d497f\""));
-        }
-    }
-}
-
-/// Missing if the operator sets no limit.
-const LIMIT_HEADERS: [(&str, &str, &str); 5] = [
-    ("X-RateLimit-Limit", "Requests allowed in any 60 seconds", "100"),
-    ("X-RateLimit-Remaining", "Requests still allowed now", "97"),
-    ("X-RateLimit-Reset", "When another request is allowed, in unix seconds", "1794700860"),
-    ("RateLimit", "The same in the format of the IETF draft, for each quota", "\"key\";r=97;t=60, \"ip\";r=597;t=60"),
-    ("RateLimit-Policy", "The applicable quotas", "\"key\";q=100;w=60, \"ip\";q=600;w=60"),
-];
-
-fn header(description: &str, example: &str) -> Header {
-    HeaderBuilder::new()
-        .schema(Some(Object::with_type(Type::String)))
-        .description(Some(description))
-        .example(Some(example.into()))
-        .build()
 }

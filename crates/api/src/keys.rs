@@ -18,7 +18,7 @@ pub use access::{Caller, OwnerAccess};
 pub(crate) use issue::KeyIssuer;
 pub use issue::{IssuedKey, issue_key};
 pub(crate) use proof::Proof;
-pub(crate) use proof_error::{ProofError, WrongText};
+pub(crate) use proof_error::ProofError;
 pub use ring::KeyUses;
 pub(crate) use ring::{KeyRing, KnownKey};
 pub(crate) use signature::SignatureBytes;

@@ -15,7 +15,7 @@ pub fn list_routes() -> Vec<String> {
 pub fn router(state: ApiState, dialects: Vec<Dialect>) -> Router {
     let (routes, mut document) = routes::router().split_for_parts();
     document::complete(&mut document, state.access);
-    let document = routes::OpenApiDocument(document::write(&document));
+    let document = routes::OpenApiDocument::new(document::write(&document));
     let admission = Arc::clone(&state.admission);
     let (cache, indexed_block) = (state.response_cache(), state.indexed_block());
     let pages = routes::docs_router();

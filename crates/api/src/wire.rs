@@ -59,7 +59,7 @@ pub use nft_metadata::{ImageFile, MetadataState, NftAttribute, NftDetail, NftMet
 pub use pending_transaction::{FoundTransaction, PendingTransaction};
 pub use problem::Problem;
 pub use query::{QueryEntity, QueryRecord, QueryResponse};
-pub use scalar::{Address, AnyCaseAddress, Decimal, Hash, Receiver, Selector};
+pub use scalar::{Address, AnyCaseAddress, Decimal, Hash, PageNumber, PageSize, Receiver, Selector};
 pub use stats::Stats;
 pub use time::Timestamp;
 pub use token::{BalanceSource, Token, TokenDetail, TokenList, TokenType};

@@ -35,10 +35,12 @@ class Reference {
     this.document = document;
   }
 
-  resolve(schema) {
-    if (!schema?.$ref) return schema ?? {};
-    const path = schema.$ref.split("/").slice(1);
-    return path.reduce((value, name) => value?.[name], this.document) ?? {};
+  // What a reference refers to, with the fields beside the reference.
+  resolve(value) {
+    const { $ref, ...own } = value ?? {};
+    if (!$ref) return own;
+    const target = $ref.split("/").slice(1).reduce((found, name) => found?.[name], this.document);
+    return { ...target, ...own };
   }
 
   operations() {
@@ -67,8 +69,9 @@ class Reference {
   }
 }
 
-function parameterField(parameter, id) {
-  const { schema = {}, example } = parameter;
+function parameterField(reference, parameter, id) {
+  const { example } = parameter;
+  const schema = reference.resolve(parameter.schema);
   const input = make("input", { id, name: parameter.name, autocomplete: "off", spellcheck: false });
   input.dataset.in = parameter.in;
   if (parameter.in === "path") input.value = example ?? schema.example ?? "";
@@ -179,7 +182,7 @@ async function send(request, output) {
 
 function tryOut(reference, operation, name) {
   const parameters = (operation.parameters ?? []).map((parameter) => reference.resolve(parameter));
-  const form = make("form", {}, ...parameters.map((parameter, index) => parameterField(parameter, `${name}-${index}`)));
+  const form = make("form", {}, ...parameters.map((parameter, index) => parameterField(reference, parameter, `${name}-${index}`)));
   const content = operation.requestBody?.content?.["application/json"];
   if (content) form.append(...bodyEditor(reference, content, name, () => showCurl()));
   const button = make("button", { type: "submit" }, "Send");
@@ -201,22 +204,25 @@ function tryOut(reference, operation, name) {
 }
 
 function responses(reference, operation) {
-  return Object.entries(operation.responses).map(([status, response]) => {
+  return Object.entries(operation.responses).map(([status, described]) => {
+    const response = reference.resolve(described);
     const [kind, content] = Object.entries(response.content ?? {})[0] ?? [];
+    // The example of the schema of problems is one of another status.
     const examples = content?.examples
       ? Object.values(content.examples).map((example) => example.value)
-      : content ? [reference.example(content.schema)] : [];
-    const headers = Object.entries(response.headers ?? {}).map(([name, header]) =>
+      : content && !kind.includes("problem") ? [reference.example(content.schema)] : [];
+    const headers = Object.entries(response.headers ?? {}).map(([name, described]) => [name, reference.resolve(described)]);
+    const rows = headers.map(([name, header]) =>
       make("tr", {}, make("th", {}, make("code", {}, name)), make("td", {}, header.description ?? ""), make("td", {}, make("code", {}, String(header.example ?? "")))),
     );
     const number = make("span", { className: `status ${status < "400" ? "ok" : "bad"}` }, status);
     return make(
       "details",
       {},
-      make("summary", {}, number, response.description ?? ""),
+      make("summary", {}, number, ...inline(response.description)),
       kind ? make("p", { className: "muted" }, kind) : null,
       ...examples.map((example) => make("pre", {}, JSON.stringify(example, null, 2))),
-      headers.length ? make("table", {}, ...headers) : null,
+      rows.length ? make("table", {}, ...rows) : null,
     );
   });
 }

@@ -25,7 +25,7 @@ pub(super) fn parse_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
 #[expect(dead_code, reason = "only documentation: `ValidPath<Address>` parses the value")]
 pub(crate) struct AddressInPath {
     /// The address in any letter case
-    #[param(inline, value_type = AnyCaseAddress)]
+    #[param(value_type = AnyCaseAddress)]
     address: Address,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct AddressInPath {
 #[into_params(parameter_in = Query)]
 pub(crate) struct OwnerParams {
     /// The owner's address; any letter case.
-    #[param(inline, value_type = AnyCaseAddress)]
+    #[param(value_type = AnyCaseAddress)]
     pub(crate) owner: Address,
 }
 

@@ -18,7 +18,7 @@ const FIELD: &str = "id";
 #[into_params(parameter_in = Path)]
 pub(crate) struct TokenIdPath {
     /// The address of the token in any letter case
-    #[param(inline, rename = "address", value_type = AnyCaseAddress)]
+    #[param(rename = "address", value_type = AnyCaseAddress)]
     pub(crate) token: Address,
     /// The id, a whole number below 2^256
     #[param(value_type = Decimal, example = "1")]

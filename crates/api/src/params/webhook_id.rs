@@ -3,13 +3,19 @@ use axum::{
     http::request::Parts,
 };
 use domain::{DeliveryId, WebhookId};
+use utoipa::IntoParams;
 
 use super::{path::FromPathSegment, whole_number::parse_whole_number};
 use crate::error::ApiError;
 
 /// The id of a webhook in a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct WebhookIdParam(pub(crate) WebhookId);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoParams)]
+#[into_params(names("id"), parameter_in = Path)]
+pub(crate) struct WebhookIdParam(
+    /// The id of the webhook
+    #[param(value_type = usize, minimum = 0, example = 3)]
+    pub(crate) WebhookId,
+);
 
 impl FromPathSegment for WebhookIdParam {
     const FIELD: &'static str = "id";

@@ -4,7 +4,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    document::{BadParameter, NotModified, TopAccountsOff, Unavailable},
+    document::{BadParameter, TopAccountsOff},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{Paging, ValidQuery},
@@ -28,10 +28,8 @@ pub(super) fn router() -> OpenApiRouter<App> {
     params(Paging),
     responses(
         (status = 200, description = "A page of accounts", body = wire::AccountList),
-        NotModified,
         BadParameter,
-        TopAccountsOff,
-        Unavailable
+        TopAccountsOff
     )
 )]
 async fn list_accounts(

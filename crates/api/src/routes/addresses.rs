@@ -7,7 +7,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{
     ApiState,
-    document::{BadParameter, NoSuchAddress, NodeOrIndexUnavailable, NotModified, Unavailable},
+    document::{BadParameter, NoSuchAddress, NodeOrIndexUnavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{AddressInPath, Paging, ValidPath, ValidQuery},
@@ -31,7 +31,6 @@ pub(super) fn router() -> OpenApiRouter<App> {
     params(AddressInPath),
     responses(
         (status = 200, description = "The address", body = wire::AddressDetail),
-        NotModified,
         BadParameter,
         NoSuchAddress,
         NodeOrIndexUnavailable
@@ -106,9 +105,7 @@ async fn get_unindexed(app: &ApiState, address: Address) -> Result<JsonResponse<
     ),
     responses(
         (status = 200, description = "A page of tokens with balances", body = wire::TokenBalanceList),
-        NotModified,
-        BadParameter,
-        Unavailable
+        BadParameter
     )
 )]
 async fn list_address_tokens(

@@ -4,7 +4,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    document::{BadParameter, NotModified, Unavailable},
+    document::BadParameter,
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{AddressInPath, Paging, ValidPath, ValidQuery},
@@ -27,9 +27,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     params(AddressInPath, Paging),
     responses(
         (status = 200, description = "A page of approvals", body = wire::ApprovalList),
-        NotModified,
-        BadParameter,
-        Unavailable
+        BadParameter
     )
 )]
 async fn list_approvals(

@@ -7,7 +7,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{App, contracts::code_hash};
 use crate::{
     ApiState,
-    document::{BadParameter, NoArtifact, NodeOrIndexUnavailable, NotModified, NotVerified},
+    document::{BadParameter, NoArtifact, NodeOrIndexUnavailable, NotVerified},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{AddressInPath, ValidPath},
@@ -33,7 +33,6 @@ pub(super) fn router() -> OpenApiRouter<App> {
     params(AddressInPath),
     responses(
         (status = 200, description = "The metadata", body = wire::CompilerJson),
-        NotModified,
         BadParameter,
         NoArtifact,
         NodeOrIndexUnavailable
@@ -54,7 +53,6 @@ async fn get_contract_metadata(
     params(AddressInPath),
     responses(
         (status = 200, description = "The storage layout", body = wire::CompilerJson),
-        NotModified,
         BadParameter,
         NoArtifact,
         NodeOrIndexUnavailable
@@ -76,7 +74,6 @@ async fn get_contract_storage_layout(
     params(AddressInPath),
     responses(
         (status = 200, description = "The user documentation", body = wire::CompilerJson),
-        NotModified,
         BadParameter,
         NoArtifact,
         NodeOrIndexUnavailable
@@ -97,7 +94,6 @@ async fn get_contract_userdoc(
     params(AddressInPath),
     responses(
         (status = 200, description = "The developer documentation", body = wire::CompilerJson),
-        NotModified,
         BadParameter,
         NoArtifact,
         NodeOrIndexUnavailable
@@ -118,7 +114,6 @@ async fn get_contract_devdoc(
     params(AddressInPath),
     responses(
         (status = 200, description = "Input that compiles to the contract's code with the compiler in `compilerVersion` of the contract", body = wire::StandardJsonInput),
-        NotModified,
         BadParameter,
         NotVerified,
         NodeOrIndexUnavailable

@@ -6,7 +6,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    document::{BadParameter, NoSuchAddressOrToken, NodeOrIndexUnavailable, NotModified},
+    document::{BadParameter, NoSuchAddressOrToken, NodeOrIndexUnavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{AddressInPath, FromQuery, Query, ValidPath, ValidQuery},
@@ -21,7 +21,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
 #[into_params(parameter_in = Query)]
 struct BalanceHistoryParams {
     /// The balance in this token. Without it, that in the coin of the chain.
-    #[param(inline, value_type = Option<wire::AnyCaseAddress>)]
+    #[param(value_type = Option<wire::AnyCaseAddress>)]
     token: Option<Address>,
 }
 
@@ -47,7 +47,6 @@ impl FromQuery for BalanceHistoryParams {
     params(AddressInPath, BalanceHistoryParams),
     responses(
         (status = 200, description = "Balances at the end of blocks", body = wire::BalanceHistory),
-        NotModified,
         BadParameter,
         NoSuchAddressOrToken,
         NodeOrIndexUnavailable

@@ -4,7 +4,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    document::{BadParameter, NoSuchBlock, NotModified, Unavailable},
+    document::{BadParameter, NoSuchBlock},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{Paging, ValidPath, ValidQuery},
@@ -21,7 +21,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     path = "/blocks",
     tag = "chain",
     params(Paging),
-    responses((status = 200, description = "A page of blocks", body = wire::BlockList), NotModified, BadParameter, Unavailable)
+    responses((status = 200, description = "A page of blocks", body = wire::BlockList), BadParameter)
 )]
 async fn list_blocks(
     State(app): State<App>,
@@ -46,10 +46,8 @@ async fn list_blocks(
     )),
     responses(
         (status = 200, description = "The block", body = wire::Block),
-        NotModified,
         BadParameter,
-        NoSuchBlock,
-        Unavailable
+        NoSuchBlock
     )
 )]
 async fn get_block(

@@ -7,7 +7,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{
     ApiState,
-    document::{BadCall, BadParameter, CallFailed, NodeOrIndexUnavailable, NotModified, NotVerified, Unavailable},
+    document::{BadCall, BadParameter, CallFailed, NodeOrIndexUnavailable, NotVerified},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{AddressInPath, Paging, ValidBody, ValidPath, ValidQuery},
@@ -29,9 +29,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     params(Paging),
     responses(
         (status = 200, description = "A page of verified contracts, newest first", body = wire::ContractList),
-        NotModified,
-        BadParameter,
-        Unavailable
+        BadParameter
     )
 )]
 async fn list_contracts(
@@ -52,7 +50,6 @@ async fn list_contracts(
     params(AddressInPath),
     responses(
         (status = 200, description = "The contract", body = wire::VerifiedContract),
-        NotModified,
         BadParameter,
         NotVerified,
         NodeOrIndexUnavailable

@@ -5,7 +5,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    document::{BadParameter, NotModified, Unavailable},
+    document::BadParameter,
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{Blocks, FromQuery, Paging, Query, ValidQuery},
@@ -22,13 +22,13 @@ struct ListInternalTransactionsParams {
     #[param(ignore)]
     paging: Paging,
     /// Only those from or to this address, in any letter case.
-    #[param(inline, value_type = Option<wire::AnyCaseAddress>)]
+    #[param(value_type = Option<wire::AnyCaseAddress>)]
     address: Option<Address>,
     /// Only those from this address.
-    #[param(inline, rename = "fromAddress", value_type = Option<wire::AnyCaseAddress>)]
+    #[param(rename = "fromAddress", value_type = Option<wire::AnyCaseAddress>)]
     from_address: Option<Address>,
     /// Only those to this address.
-    #[param(inline, rename = "toAddress", value_type = Option<wire::AnyCaseAddress>)]
+    #[param(rename = "toAddress", value_type = Option<wire::AnyCaseAddress>)]
     to_address: Option<Address>,
     /// Only those of this transaction.
     #[param(rename = "txHash", value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{64}$",
@@ -74,9 +74,7 @@ impl ListInternalTransactionsParams {
     params(Paging, ListInternalTransactionsParams, Blocks),
     responses(
         (status = 200, description = "A page of internal transactions", body = wire::InternalTransactionList),
-        NotModified,
-        BadParameter,
-        Unavailable
+        BadParameter
     )
 )]
 async fn list_internal_transactions(

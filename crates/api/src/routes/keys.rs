@@ -4,10 +4,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{
     clock::unix_millis_now,
-    document::{
-        BadBody, BadParameter, BadProof, KeyConflict, NeedsKey, NoSuchKey, NodeOrIndexUnavailable, NotOwner,
-        Unavailable,
-    },
+    document::{BadBody, BadParameter, BadProof, KeyConflict, NeedsKey, NoSuchKey, NodeOrIndexUnavailable, NotOwner},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     keys::Caller,
@@ -29,8 +26,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
         (status = 200, description = "The keys, newest first", body = wire::ApiKeyList),
         BadParameter,
         NeedsKey,
-        NotOwner,
-        Unavailable
+        NotOwner
     )
 )]
 async fn list_keys(
@@ -79,8 +75,7 @@ async fn create_key(
         (status = 200, description = "The key is revoked", body = wire::RevokedKey),
         BadParameter,
         NeedsKey,
-        NoSuchKey,
-        Unavailable
+        NoSuchKey
     )
 )]
 async fn revoke_key(

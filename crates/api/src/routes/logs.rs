@@ -5,7 +5,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    document::{BadParameter, NotModified, Unavailable},
+    document::BadParameter,
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{Blocks, FromQuery, Paging, Query, ValidQuery},
@@ -22,7 +22,7 @@ struct ListLogsParams {
     #[param(ignore)]
     paging: Paging,
     /// Only those of the contract at this address, in any letter case.
-    #[param(inline, value_type = Option<wire::AnyCaseAddress>)]
+    #[param(value_type = Option<wire::AnyCaseAddress>)]
     address: Option<Address>,
     /// Only those with this first topic: the hash of the event's signature, unless the event is anonymous.
     #[param(value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{64}$",
@@ -78,9 +78,7 @@ impl ListLogsParams {
     params(Paging, ListLogsParams, Blocks),
     responses(
         (status = 200, description = "A page of logs", body = wire::LogList),
-        NotModified,
-        BadParameter,
-        Unavailable
+        BadParameter
     )
 )]
 async fn list_logs(

@@ -9,7 +9,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{
     ApiState,
-    document::{BadParameter, ImagePending, NoImage, NoSuchToken, NoSuchTokenId, NotModified, Unavailable},
+    document::{BadParameter, ImagePending, NoImage, NoSuchToken, NoSuchTokenId},
     error::ApiError,
     json_response::{Freshness, JsonResponse, entity_tag},
     params::{AddressInPath, Paging, TokenIdPath, ValidPath, ValidQuery},
@@ -38,10 +38,8 @@ pub(super) fn router() -> OpenApiRouter<App> {
     params(AddressInPath, Paging),
     responses(
         (status = 200, description = "A page of ids", body = wire::NftList),
-        NotModified,
         BadParameter,
-        NoSuchToken,
-        Unavailable
+        NoSuchToken
     )
 )]
 async fn list_token_ids(
@@ -65,10 +63,8 @@ async fn list_token_ids(
     params(TokenIdPath),
     responses(
         (status = 200, description = "The id", body = wire::NftDetail),
-        NotModified,
         BadParameter,
-        NoSuchTokenId,
-        Unavailable
+        NoSuchTokenId
     )
 )]
 async fn get_token_id(State(app): State<App>, path: TokenIdPath) -> Result<JsonResponse<wire::NftDetail>, ApiError> {
@@ -92,8 +88,7 @@ async fn get_token_id(State(app): State<App>, path: TokenIdPath) -> Result<JsonR
     responses(
         (status = 200, description = "The id with its metadata", body = wire::NftDetail),
         BadParameter,
-        NoSuchTokenId,
-        Unavailable
+        NoSuchTokenId
     )
 )]
 async fn refresh_token_id_metadata(
@@ -125,7 +120,6 @@ async fn refresh_token_id_metadata(
             (wire::ImageFile = "image/webp"),
             (wire::ImageFile = "image/avif")
         )),
-        NotModified,
         BadParameter,
         NoImage,
         ImagePending
@@ -154,10 +148,8 @@ async fn find_nft(app: &ApiState, path: TokenIdPath) -> Result<Nft, ApiError> {
     params(TokenIdPath, Paging),
     responses(
         (status = 200, description = "A page of holders", body = wire::HolderList),
-        NotModified,
         BadParameter,
-        NoSuchTokenId,
-        Unavailable
+        NoSuchTokenId
     )
 )]
 async fn list_token_id_holders(
@@ -179,10 +171,8 @@ async fn list_token_id_holders(
     params(TokenIdPath, Paging),
     responses(
         (status = 200, description = "A page of transfers", body = wire::NftTransferList),
-        NotModified,
         BadParameter,
-        NoSuchTokenId,
-        Unavailable
+        NoSuchTokenId
     )
 )]
 async fn list_token_id_transfers(
@@ -206,9 +196,7 @@ async fn list_token_id_transfers(
     params(AddressInPath, Paging),
     responses(
         (status = 200, description = "A page of ids with amounts", body = wire::HeldNftList),
-        NotModified,
-        BadParameter,
-        Unavailable
+        BadParameter
     )
 )]
 async fn list_address_nfts(

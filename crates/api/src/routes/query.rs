@@ -4,7 +4,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    document::{BadQuery, Unavailable},
+    document::BadQuery,
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{QueryBody, Selection, TradeSelection, ValidBody},
@@ -61,8 +61,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     ),
     responses(
         (status = 200, description = "The matching records", body = wire::QueryResponse),
-        BadQuery,
-        Unavailable
+        BadQuery
     )
 )]
 async fn run_query(

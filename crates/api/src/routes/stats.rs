@@ -5,7 +5,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    document::{BadParameter, NoSuchBlock, NotModified, Unavailable},
+    document::{BadParameter, NoSuchBlock},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{FromQuery, Query, ValidQuery},
@@ -21,7 +21,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     get,
     path = "/stats",
     tag = "chain",
-    responses((status = 200, description = "The statistics at the newest indexed block", body = wire::Stats), NotModified, Unavailable)
+    responses((status = 200, description = "The statistics at the newest indexed block", body = wire::Stats))
 )]
 async fn get_stats(State(app): State<App>) -> Result<JsonResponse<wire::Stats>, ApiError> {
     let stats = wire::Stats::new(app.chain.stats().await?, app.chain.coverage().await?);
@@ -58,7 +58,7 @@ impl FromQuery for ListDaysParams {
     path = "/stats/days",
     tag = "chain",
     params(ListDaysParams),
-    responses((status = 200, description = "The days", body = wire::DayList), NotModified, BadParameter, Unavailable)
+    responses((status = 200, description = "The days", body = wire::DayList), BadParameter)
 )]
 async fn list_days(
     State(app): State<App>,
@@ -76,7 +76,7 @@ async fn list_days(
     get,
     path = "/stats/gas",
     tag = "chain",
-    responses((status = 200, description = "The prices", body = wire::GasPrices), NotModified, NoSuchBlock, Unavailable)
+    responses((status = 200, description = "The prices", body = wire::GasPrices), NoSuchBlock)
 )]
 async fn get_gas(State(app): State<App>) -> Result<JsonResponse<wire::GasPrices>, ApiError> {
     let blocks = app.chain.list_blocks(BlockRange::ALL, PageRequest::newest(RecentGas::BLOCKS)).await?.items;

@@ -10,7 +10,7 @@ use futures::{Stream, stream};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
-use crate::{document::Unavailable, error::ApiError, wire};
+use crate::{error::ApiError, wire};
 
 /// Often enough that proxies do not close the connection on a quiet chain.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -32,8 +32,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     path = "/stream",
     tag = "chain",
     responses(
-        (status = 200, description = "Events named `block`", body = wire::Block, content_type = "text/event-stream"),
-        Unavailable
+        (status = 200, description = "Events named `block`", body = wire::Block, content_type = "text/event-stream")
     )
 )]
 async fn stream_blocks(

@@ -4,7 +4,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    document::{BadParameter, NoSuchToken, NotModified, Unavailable},
+    document::{BadParameter, NoSuchToken},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{AddressInPath, Paging, ValidPath, ValidQuery},
@@ -21,7 +21,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     path = "/tokens",
     tag = "chain",
     params(Paging),
-    responses((status = 200, description = "A page of tokens", body = wire::TokenList), NotModified, BadParameter, Unavailable)
+    responses((status = 200, description = "A page of tokens", body = wire::TokenList), BadParameter)
 )]
 async fn list_tokens(
     State(app): State<App>,
@@ -40,10 +40,8 @@ async fn list_tokens(
     params(AddressInPath),
     responses(
         (status = 200, description = "The token", body = wire::TokenDetail),
-        NotModified,
         BadParameter,
-        NoSuchToken,
-        Unavailable
+        NoSuchToken
     )
 )]
 async fn get_token(
@@ -68,10 +66,8 @@ async fn get_token(
     ),
     responses(
         (status = 200, description = "A page of holders", body = wire::HolderList),
-        NotModified,
         BadParameter,
-        NoSuchToken,
-        Unavailable
+        NoSuchToken
     )
 )]
 async fn list_holders(

@@ -12,7 +12,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::App;
 use crate::{
     ApiState,
-    document::{BadParameter, NoSuchTransaction, NodeOrIndexUnavailable, NotModified, Unavailable},
+    document::{BadParameter, NoSuchTransaction, NodeOrIndexUnavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{FromQuery, Paging, Query, TransactionInPath, ValidPath, ValidQuery},
@@ -34,7 +34,7 @@ struct ListTransactionsParams {
     #[param(ignore)]
     paging: Paging,
     /// Only transactions from or to this address, in any letter case.
-    #[param(inline, value_type = Option<wire::AnyCaseAddress>)]
+    #[param(value_type = Option<wire::AnyCaseAddress>)]
     address: Option<Address>,
 }
 
@@ -58,9 +58,7 @@ impl ListTransactionsParams {
     params(Paging, ListTransactionsParams),
     responses(
         (status = 200, description = "A page of transactions", body = wire::TransactionList),
-        NotModified,
-        BadParameter,
-        Unavailable
+        BadParameter
     )
 )]
 async fn list_transactions(
@@ -99,7 +97,6 @@ impl FromQuery for GetTransactionParams {
     params(TransactionInPath, GetTransactionParams),
     responses(
         (status = 200, description = "The transaction", body = wire::FoundTransaction),
-        NotModified,
         BadParameter,
         NoSuchTransaction,
         NodeOrIndexUnavailable

@@ -18,7 +18,6 @@ use crate::{
     dialect::verify_client,
     document::{
         BadParameter, BadSource, CompilersUnavailable, InProgress, NoCode, NoList, NoSuchJob, TooManyVerifications,
-        Unavailable,
     },
     error::ApiError,
     json_response::{Freshness, JsonResponse},
@@ -124,8 +123,7 @@ fn prefers_async(headers: &HeaderMap) -> bool {
     responses(
         (status = 200, description = "The job", body = wire::VerifyJob),
         BadParameter,
-        NoSuchJob,
-        Unavailable
+        NoSuchJob
     )
 )]
 async fn get_verify_job(

@@ -6,8 +6,8 @@ use super::App;
 use crate::{
     OwnerAccess,
     document::{
-        BadBody, BadParameter, NeedsKey, NoSuchDelivery, NoSuchWebhook, NotOwner, TooManyWebhooks, Unavailable,
-        WebhookConflict, WebhookQuota,
+        BadBody, BadParameter, NeedsKey, NoSuchDelivery, NoSuchWebhook, NotOwner, TooManyWebhooks, WebhookConflict,
+        WebhookQuota,
     },
     error::ApiError,
     json_response::{Freshness, JsonResponse},
@@ -46,8 +46,7 @@ async fn must_own(app: &App, caller: &Caller, id: WebhookId) -> Result<(), ApiEr
         (status = 200, description = "The webhooks, newest first", body = wire::WebhookList),
         BadParameter,
         NeedsKey,
-        NotOwner,
-        Unavailable
+        NotOwner
     )
 )]
 async fn list_webhooks(
@@ -93,14 +92,13 @@ async fn create_webhook(
     patch,
     path = "/webhooks/{id}",
     tag = "webhooks",
-    params(("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3)),
+    params(WebhookIdParam),
     request_body = wire::WebhookChangeRequest,
     responses(
         (status = 200, description = "The changed webhook", body = wire::Webhook),
         BadBody,
         NeedsKey,
-        NoSuchWebhook,
-        Unavailable
+        NoSuchWebhook
     )
 )]
 async fn change_webhook(
@@ -119,13 +117,12 @@ async fn change_webhook(
     delete,
     path = "/webhooks/{id}",
     tag = "webhooks",
-    params(("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3)),
+    params(WebhookIdParam),
     responses(
         (status = 200, description = "The webhook is deleted", body = wire::DeletedWebhook),
         BadParameter,
         NeedsKey,
-        NoSuchWebhook,
-        Unavailable
+        NoSuchWebhook
     )
 )]
 async fn delete_webhook(
@@ -144,13 +141,12 @@ async fn delete_webhook(
     get,
     path = "/webhooks/{id}/deliveries",
     tag = "webhooks",
-    params(("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3), Paging),
+    params(WebhookIdParam, Paging),
     responses(
         (status = 200, description = "A page of deliveries, newest first", body = wire::DeliveryList),
         BadParameter,
         NeedsKey,
-        NoSuchWebhook,
-        Unavailable
+        NoSuchWebhook
     )
 )]
 async fn list_deliveries(
@@ -169,14 +165,13 @@ async fn list_deliveries(
     post,
     path = "/webhooks/{id}/ping",
     tag = "webhooks",
-    params(("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3)),
+    params(WebhookIdParam),
     responses(
         (status = 202, description = "The message is queued", body = wire::QueuedDelivery),
         BadParameter,
         NeedsKey,
         NoSuchWebhook,
-        WebhookConflict,
-        Unavailable
+        WebhookConflict
     )
 )]
 async fn ping_webhook(
@@ -195,7 +190,7 @@ async fn ping_webhook(
     path = "/webhooks/{id}/deliveries/{deliveryId}/redeliver",
     tag = "webhooks",
     params(
-        ("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3),
+        WebhookIdParam,
         (
             "deliveryId" = String,
             Path,
@@ -209,8 +204,7 @@ async fn ping_webhook(
         BadParameter,
         NeedsKey,
         NoSuchDelivery,
-        WebhookConflict,
-        Unavailable
+        WebhookConflict
     )
 )]
 async fn redeliver(
@@ -228,13 +222,12 @@ async fn redeliver(
     post,
     path = "/webhooks/{id}/rotate-secret",
     tag = "webhooks",
-    params(("id" = usize, Path, description = "The id of the webhook", minimum = 0, example = 3)),
+    params(WebhookIdParam),
     responses(
         (status = 200, description = "The new secret, which is shown only once", body = wire::RotatedSecret),
         BadParameter,
         NeedsKey,
-        NoSuchWebhook,
-        Unavailable
+        NoSuchWebhook
     )
 )]
 async fn rotate_secret(

@@ -3,7 +3,7 @@ use enrichment::{AccountListing, RankedAccount};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Decimal};
+use super::{Address, Coverage, Decimal, PageNumber, PageSize};
 use crate::params::Paging;
 
 /// An account by the size of its native balance.
@@ -29,11 +29,9 @@ pub struct AccountList {
     /// How many accounts the whole list has.
     #[schema(example = 1_000)]
     pub total: u64,
-    /// The page number.
-    #[schema(example = 1)]
+    #[schema(value_type = PageNumber)]
     pub page: u64,
-    /// The page size.
-    #[schema(example = 25)]
+    #[schema(value_type = PageSize)]
     pub limit: u32,
     /// The block at which all balances are. Null before the first were read.
     #[schema(required = true, example = 18_250)]

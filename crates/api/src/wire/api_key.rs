@@ -137,12 +137,11 @@ pub struct NewKeyRequest {
     /// The owner of the key, in any letter case.
     #[schema(value_type = AnyCaseAddress)]
     pub(crate) owner_address: domain::Address,
-    /// A name for the key.
+    /// A name for the key; empty by default.
     #[schema(
         value_type = Option<String>,
         max_length = 100,
         pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$",
-        default = "",
         example = "ci"
     )]
     pub(crate) label: String,

@@ -3,7 +3,7 @@ use enrichment::CheckedAllowances;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Decimal, Hash, Timestamp, TokenType};
+use super::{Address, Coverage, Decimal, Hash, PageNumber, PageSize, Timestamp, TokenType};
 use crate::params::Paging;
 
 /// An approval that an address gave and that no event revoked.
@@ -94,11 +94,9 @@ pub struct ApprovalList {
     /// The block at which the contracts were asked; null if the node did not answer.
     #[schema(required = true, example = 21_000_000)]
     pub checked_block: Option<u64>,
-    /// The page number.
-    #[schema(example = 1)]
+    #[schema(value_type = PageNumber)]
     pub page: u64,
-    /// The page size.
-    #[schema(example = 25)]
+    #[schema(value_type = PageSize)]
     pub limit: u32,
     #[serde(flatten)]
     pub coverage: Coverage,

@@ -2,7 +2,7 @@ use domain::Page;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Decimal, Hash, Timestamp};
+use super::{Address, Coverage, Decimal, Hash, PageNumber, PageSize, Timestamp};
 use crate::params::Paging;
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -51,11 +51,9 @@ pub struct BlockList {
     /// Number of indexed blocks.
     #[schema(example = 21_000_001)]
     pub total: u64,
-    /// The page number.
-    #[schema(example = 1)]
+    #[schema(value_type = PageNumber)]
     pub page: u64,
-    /// The page size.
-    #[schema(example = 25)]
+    #[schema(value_type = PageSize)]
     pub limit: u32,
     #[serde(flatten)]
     pub coverage: Coverage,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::{Address, Hash, Timestamp};
+use super::{Address, Hash, PageNumber, PageSize, Timestamp};
 use crate::Paging;
 
 /// The language of a source.
@@ -94,9 +94,9 @@ pub struct ContractList {
     /// Number of verified contracts.
     #[schema(example = 12)]
     pub total: u64,
-    #[schema(example = 1)]
+    #[schema(value_type = PageNumber)]
     pub page: u64,
-    #[schema(example = 25)]
+    #[schema(value_type = PageSize)]
     pub limit: u32,
 }
 

@@ -2,7 +2,7 @@ use domain::{Page, TokenPrefix};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Decimal, Token};
+use super::{Address, Coverage, Decimal, PageNumber, PageSize, Token};
 use crate::params::Paging;
 
 /// A holder of a token.
@@ -28,11 +28,9 @@ pub struct HolderList {
     /// Number of addresses that hold the token.
     #[schema(example = 5_120)]
     pub total: u64,
-    /// The page number.
-    #[schema(example = 1)]
+    #[schema(value_type = PageNumber)]
     pub page: u64,
-    /// The page size.
-    #[schema(example = 25)]
+    #[schema(value_type = PageSize)]
     pub limit: u32,
     #[serde(flatten)]
     pub coverage: Coverage,
@@ -75,11 +73,9 @@ pub struct TokenBalanceList {
     /// Number of tokens that the address holds.
     #[schema(example = 12)]
     pub total: u64,
-    /// The page number.
-    #[schema(example = 1)]
+    #[schema(value_type = PageNumber)]
     pub page: u64,
-    /// The page size.
-    #[schema(example = 25)]
+    #[schema(value_type = PageSize)]
     pub limit: u32,
     #[serde(flatten)]
     pub coverage: Coverage,

@@ -2,7 +2,7 @@ use domain::{InternalKind, InternalPage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Decimal, Hash, Timestamp};
+use super::{Address, Coverage, Decimal, Hash, PageNumber, PageSize, Timestamp};
 use crate::params::Paging;
 
 /// What happened inside a transaction.
@@ -80,11 +80,9 @@ pub struct InternalTransactionList {
     /// Number of matching internal transactions, as far as they are indexed.
     #[schema(example = 120)]
     pub total: u64,
-    /// The page number.
-    #[schema(example = 1)]
+    #[schema(value_type = PageNumber)]
     pub page: u64,
-    /// The page size.
-    #[schema(example = 25)]
+    #[schema(value_type = PageSize)]
     pub limit: u32,
     /// The first block from which internal transactions are complete, up to `completeTo`. Null without traces: then nothing is
     /// known.

@@ -3,7 +3,7 @@ use domain::{IndexedLog, LogPage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Hash, Timestamp};
+use super::{Address, Coverage, Hash, PageNumber, PageSize, Timestamp};
 use crate::params::Paging;
 
 /// An event that a contract emitted.
@@ -54,11 +54,9 @@ pub struct LogList {
     /// Number of matching logs.
     #[schema(example = 120)]
     pub total: u64,
-    /// The page number.
-    #[schema(example = 1)]
+    #[schema(value_type = PageNumber)]
     pub page: u64,
-    /// The page size.
-    #[schema(example = 25)]
+    #[schema(value_type = PageSize)]
     pub limit: u32,
     /// The first indexed block, or null for an empty index.
     #[schema(required = true, example = 0)]

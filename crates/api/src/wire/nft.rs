@@ -2,7 +2,7 @@ use domain::{Page, TokenPrefix};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Decimal, TokenTransfer, TokenType};
+use super::{Address, Coverage, Decimal, PageNumber, PageSize, TokenTransfer, TokenType};
 use crate::params::Paging;
 
 /// One id of a BEP721 or BEP1155 token.
@@ -45,11 +45,9 @@ pub struct NftList {
     /// Number of ids that were ever transferred, including burned ones.
     #[schema(example = 10_000)]
     pub total: u64,
-    /// The page number.
-    #[schema(example = 1)]
+    #[schema(value_type = PageNumber)]
     pub page: u64,
-    /// The page size.
-    #[schema(example = 25)]
+    #[schema(value_type = PageSize)]
     pub limit: u32,
     #[serde(flatten)]
     pub coverage: Coverage,
@@ -76,11 +74,9 @@ pub struct NftTransferList {
     /// Number of transfers of the id.
     #[schema(example = 3)]
     pub total: u64,
-    /// The page number.
-    #[schema(example = 1)]
+    #[schema(value_type = PageNumber)]
     pub page: u64,
-    /// The page size.
-    #[schema(example = 25)]
+    #[schema(value_type = PageSize)]
     pub limit: u32,
     #[serde(flatten)]
     pub coverage: Coverage,
@@ -141,11 +137,9 @@ pub struct HeldNftList {
     /// Number of ids that the address holds.
     #[schema(example = 12)]
     pub total: u64,
-    /// The page number.
-    #[schema(example = 1)]
+    #[schema(value_type = PageNumber)]
     pub page: u64,
-    /// The page size.
-    #[schema(example = 25)]
+    #[schema(value_type = PageSize)]
     pub limit: u32,
     #[serde(flatten)]
     pub coverage: Coverage,

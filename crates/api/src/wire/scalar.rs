@@ -25,6 +25,16 @@ impl Serialize for Address {
 #[schema(value_type = String, pattern = "^0x[0-9a-fA-F]{40}$", example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5")]
 pub struct AnyCaseAddress(pub domain::Address);
 
+/// The page number.
+#[derive(Debug, ToSchema)]
+#[schema(value_type = u64, example = 1)]
+pub struct PageNumber(pub u64);
+
+/// The page size.
+#[derive(Debug, ToSchema)]
+#[schema(value_type = u32, example = 25)]
+pub struct PageSize(pub u32);
+
 /// The receiver of a transaction in lower case; empty if it creates a contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(value_type = String, pattern = "^(0x[0-9a-f]{40})?$", example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5")]

@@ -2,7 +2,7 @@ use domain::{Page, TokenKind, TokenPrefix};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Decimal};
+use super::{Address, Coverage, Decimal, PageNumber, PageSize};
 use crate::params::Paging;
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -107,11 +107,9 @@ pub struct TokenList {
     /// Number of indexed tokens.
     #[schema(example = 4_210)]
     pub total: u64,
-    /// The page number.
-    #[schema(example = 1)]
+    #[schema(value_type = PageNumber)]
     pub page: u64,
-    /// The page size.
-    #[schema(example = 25)]
+    #[schema(value_type = PageSize)]
     pub limit: u32,
     #[serde(flatten)]
     pub coverage: Coverage,

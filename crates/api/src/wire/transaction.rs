@@ -2,7 +2,7 @@ use domain::Page;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Decimal, Hash, Receiver, Selector, Timestamp};
+use super::{Address, Coverage, Decimal, Hash, PageNumber, PageSize, Receiver, Selector, Timestamp};
 use crate::params::Paging;
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -65,11 +65,9 @@ pub struct TransactionList {
     /// Number of matching transactions.
     #[schema(example = 2_500_000_000_u64)]
     pub total: u64,
-    /// The page number.
-    #[schema(example = 1)]
+    #[schema(value_type = PageNumber)]
     pub page: u64,
-    /// The page size.
-    #[schema(example = 25)]
+    #[schema(value_type = PageSize)]
     pub limit: u32,
     #[serde(flatten)]
     pub coverage: Coverage,

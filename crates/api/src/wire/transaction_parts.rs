@@ -3,7 +3,7 @@ use enrichment::Dexes;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Decimal, DexTrade, Hash, Selector, TokenTransfer};
+use super::{Address, Decimal, DexTrade, Hash, PageNumber, PageSize, Selector, TokenTransfer};
 use crate::params::Paging;
 
 /// A page of the token transfers of a transaction, in log order.
@@ -14,11 +14,9 @@ pub struct TransactionTransferList {
     /// Number of token transfers of the transaction.
     #[schema(example = 2)]
     pub total: u64,
-    /// The page number.
-    #[schema(example = 1)]
+    #[schema(value_type = PageNumber)]
     pub page: u64,
-    /// The page size.
-    #[schema(example = 25)]
+    #[schema(value_type = PageSize)]
     pub limit: u32,
 }
 
@@ -42,11 +40,9 @@ pub struct TransactionTradeList {
     /// Number of trades of the transaction.
     #[schema(example = 1)]
     pub total: u64,
-    /// The page number.
-    #[schema(example = 1)]
+    #[schema(value_type = PageNumber)]
     pub page: u64,
-    /// The page size.
-    #[schema(example = 25)]
+    #[schema(value_type = PageSize)]
     pub limit: u32,
 }
 

@@ -1,6 +1,10 @@
 //! The API reference page and its OpenAPI document.
 
-use crate::support::{DevNode, Launch, TestExplorer, process::Signal};
+use crate::support::{
+    DevNode, Fixture, Launch, TestExplorer,
+    client::{Client, http_client},
+    process::Signal,
+};
 
 #[tokio::test]
 async fn the_reference_page_and_its_assets_come_from_the_binary() {
@@ -40,11 +44,29 @@ async fn every_path_of_the_openapi_document_is_served() {
 }
 
 #[tokio::test]
+async fn the_openapi_document_is_compressed_if_the_client_accepts_it() {
+    const PATH: &str = "/api/v1/openapi.json";
+    let fixture = Fixture::shared().await;
+    let client = Client::with_settings(fixture.explorer.client().url(""), http_client().no_gzip());
+    let plain = client.get(PATH).await;
+    assert_eq!((plain.status, plain.header("content-encoding")), (200, ""));
+    for encoding in ["gzip", "br"] {
+        let compressed = client.request("GET", PATH).header("Accept-Encoding", encoding).send().await.unwrap();
+        let headers = compressed.headers().clone();
+        assert_eq!((&headers["content-encoding"], &headers["etag"]), (encoding, plain.header("etag")));
+        let length = compressed.bytes().await.unwrap().len();
+        assert!(length * 5 < plain.text.len(), "{encoding}: {length} of {} bytes", plain.text.len());
+    }
+    let again = client.request("GET", PATH).header("If-None-Match", plain.header("etag"));
+    assert_eq!(client.send(again.header("Accept-Encoding", "gzip")).await.status, 304);
+}
+
+#[tokio::test]
 async fn the_demo_prints_a_key_that_works() {
     let mut process = Launch::demo(40).spawn();
     let curl = process.printed("curl -H 'X-API-Key: ").await;
     let (key, url) = curl.split_once("' ").unwrap();
-    let client = crate::support::client::Client::new("");
+    let client = Client::new("");
     let answer = client.send(client.request("GET", url).header("X-API-Key", key)).await;
     assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (200, "100"), "{curl}");
     process.stop(Signal::Interrupt).await;

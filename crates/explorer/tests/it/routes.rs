@@ -5,7 +5,6 @@ mod blocks;
 mod days;
 mod health;
 mod min_block;
-mod openapi;
 mod paging;
 mod stats;
 mod transaction_parts;

@@ -7,15 +7,12 @@ use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
         Discriminator, ObjectBuilder, OneOfBuilder, Ref, RefOr, Schema, Type,
-        schema::{AdditionalProperties, SchemaType},
+        schema::{AdditionalProperties, RefBuilder, SchemaType},
     },
 };
 
 use super::{DEFAULT_LIMIT, Entity, QueryBody, filter_key::FilterKey};
 
-const ADDRESS: &str = "^0x[0-9a-fA-F]{40}$";
-const TOPIC: &str = "^0x[0-9a-fA-F]{64}$";
-const DIGITS: &str = "^[0-9]+$";
 /// Not only spaces.
 const NAME: &str = "[^ ]";
 
@@ -26,6 +23,7 @@ impl ToSchema for QueryBody {
 
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
         schemas.extend(Entity::ALL.map(|entity| (schema_name(entity), body_of(entity))));
+        schemas.extend(shared().map(|(name, schema)| (name.to_owned(), schema.into())));
     }
 }
 
@@ -52,15 +50,20 @@ fn schema_name(entity: Entity) -> String {
     name.to_owned()
 }
 
-fn body_of(entity: Entity) -> RefOr<Schema> {
-    let name = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([entity.name()]));
+const ORDER: &str = "QueryOrder";
+const LIMIT: &str = "QueryLimit";
+const OFFSET: &str = "QueryOffset";
+const ADDRESS: &str = "AddressFilter";
+const BLOCK: &str = "BlockFilter";
+const TOPIC: &str = "TopicFilter";
+
+/// What several entities have. A default is only here: generators take a field with a default of its own for one that is always
+/// there.
+fn shared() -> [(&'static str, ObjectBuilder); 6] {
     let order = or_null(Type::String)
         .enum_values(Some([json!("asc"), json!("desc"), Value::Null]))
         .default(Some("desc".into()))
-        .description(Some(match entity {
-            Entity::Tokens => "`desc` is most holders first",
-            _ => "`desc` is newest first",
-        }));
+        .description(Some("`desc` is newest first"));
     let limit = or_null(Type::Integer)
         .minimum(Some(1))
         .default(Some(DEFAULT_LIMIT.into()))
@@ -71,6 +74,29 @@ fn body_of(entity: Entity) -> RefOr<Schema> {
         .default(Some(0.into()))
         .examples([0])
         .description(Some("Entries to skip. An offset past the end gives an empty list"));
+    let address = or_null(Type::String)
+        .pattern(Some("^0x[0-9a-fA-F]{40}$"))
+        .examples(["0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5"])
+        .description(Some("An address in any letter case"));
+    let block = ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Integer, Type::String, Type::Null]))
+        .minimum(Some(0))
+        .pattern(Some("^[0-9]+$"))
+        .examples([21_000_000])
+        .description(Some("A block, as a number or a string of digits"));
+    let topic = or_null(Type::String)
+        .pattern(Some("^0x[0-9a-fA-F]{64}$"))
+        .examples(["0x00000000000000000000000095222290dd7278aa3ddd389cc1e1d165cc4bafe5"])
+        .description(Some("A topic in any letter case"));
+    [(ORDER, order), (LIMIT, limit), (OFFSET, offset), (ADDRESS, address), (BLOCK, block), (TOPIC, topic)]
+}
+
+fn body_of(entity: Entity) -> RefOr<Schema> {
+    let name = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([entity.name()]));
+    let order = match entity {
+        Entity::Tokens => described(ORDER, "`desc` is most holders first"),
+        _ => Ref::from_schema_name(ORDER),
+    };
     let body = ObjectBuilder::new()
         .description(Some(match entity {
             Entity::Transactions => "Transactions",
@@ -84,8 +110,8 @@ fn body_of(entity: Entity) -> RefOr<Schema> {
         .required("entity")
         .property("filter", filter_of(entity))
         .property("orderBy", order)
-        .property("limit", limit)
-        .property("offset", offset)
+        .property("limit", Ref::from_schema_name(LIMIT))
+        .property("offset", Ref::from_schema_name(OFFSET))
         .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)));
     body.into()
 }
@@ -101,49 +127,38 @@ fn filter_of(entity: Entity) -> ObjectBuilder {
     keys.fold(filter, |filter, key| filter.property(key.name(), value_of(*key, entity)))
 }
 
-fn value_of(key: FilterKey, entity: Entity) -> ObjectBuilder {
-    let address = |description: &str, example: &str| {
-        or_null(Type::String).pattern(Some(ADDRESS)).description(Some(description)).examples([example])
-    };
-    let block = |description: &str, example: u64| {
-        ObjectBuilder::new()
-            .schema_type(SchemaType::from_iter([Type::Integer, Type::String, Type::Null]))
-            .minimum(Some(0))
-            .pattern(Some(DIGITS))
-            .description(Some(description))
-            .examples([example])
-    };
-    let topic = |description: &str, example: &str| {
-        or_null(Type::String).pattern(Some(TOPIC)).description(Some(description)).examples([example])
-    };
-    const EXAMPLE_TOPIC: &str = "0x00000000000000000000000095222290dd7278aa3ddd389cc1e1d165cc4bafe5";
-    const EXAMPLE_ADDRESS: &str = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5";
-    match key {
-        FilterKey::Address if entity == Entity::DexTrades => address("The maker", EXAMPLE_ADDRESS),
-        FilterKey::Address if entity == Entity::Logs => address("The contract that emitted them", EXAMPLE_ADDRESS),
-        FilterKey::Address => address("Sender or receiver", EXAMPLE_ADDRESS),
-        FilterKey::From => address("The sender", EXAMPLE_ADDRESS),
-        FilterKey::To => address("The receiver", EXAMPLE_ADDRESS),
-        FilterKey::TokenAddress => address("The token", "0x55d398326f99059ff775485246999027b3197955"),
-        FilterKey::BlockNumber => {
-            block("The block, as a number or a string of digits. With a range, both must match", 21_000_000)
+fn value_of(key: FilterKey, entity: Entity) -> RefOr<Schema> {
+    let (schema, description) = match key {
+        FilterKey::Address if entity == Entity::DexTrades => (ADDRESS, "The maker"),
+        FilterKey::Address if entity == Entity::Logs => (ADDRESS, "The contract that emitted them"),
+        FilterKey::Address => (ADDRESS, "Sender or receiver"),
+        FilterKey::From => (ADDRESS, "The sender"),
+        FilterKey::To => (ADDRESS, "The receiver"),
+        FilterKey::TokenAddress => (ADDRESS, "The token"),
+        FilterKey::BlockNumber => (BLOCK, "The block. With a range, both must match"),
+        FilterKey::BlockFrom => (BLOCK, "The first block"),
+        FilterKey::BlockTo => (BLOCK, "The last block"),
+        FilterKey::Topic0 => {
+            (TOPIC, "The first topic: the hash of the event's signature, unless the event is anonymous")
         }
-        FilterKey::BlockFrom => block("The first block, as a number or a string of digits", 20_999_000),
-        FilterKey::BlockTo => block("The last block, as a number or a string of digits", 21_000_000),
-        FilterKey::Topic0 => topic(
-            "The first topic: the hash of the event's signature, unless the event is anonymous",
-            "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef",
-        ),
-        FilterKey::Topic1 => topic("The second topic", EXAMPLE_TOPIC),
-        FilterKey::Topic2 => topic("The third topic", EXAMPLE_TOPIC),
-        FilterKey::Topic3 => topic("The fourth topic", EXAMPLE_TOPIC),
-        FilterKey::Dex => or_null(Type::String)
-            .pattern(Some(NAME))
-            .description(Some(
-                "The name of the exchange, or `v2-` or `v3-` and the address of its factory, in any letter case",
-            ))
-            .examples(["PancakeSwap v2"]),
-    }
+        FilterKey::Topic1 => (TOPIC, "The second topic"),
+        FilterKey::Topic2 => (TOPIC, "The third topic"),
+        FilterKey::Topic3 => (TOPIC, "The fourth topic"),
+        FilterKey::Dex => {
+            let name = or_null(Type::String)
+                .pattern(Some(NAME))
+                .description(Some(
+                    "The name of the exchange, or `v2-` or `v3-` and the address of its factory, in any letter case",
+                ))
+                .examples(["PancakeSwap v2"]);
+            return name.into();
+        }
+    };
+    described(schema, description).into()
+}
+
+fn described(schema: &str, description: &str) -> Ref {
+    RefBuilder::new().ref_location_from_schema_name(schema).description(Some(description)).build()
 }
 
 /// Null means the same as a missing field.

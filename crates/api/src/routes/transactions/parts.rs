@@ -6,7 +6,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     ApiState,
-    document::{BadParameter, NoSuchTransaction, NodeOrIndexUnavailable, NotModified, NotTraced, Unavailable},
+    document::{BadParameter, NoSuchTransaction, NodeOrIndexUnavailable, NotTraced},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{Paging, TransactionInPath, ValidPath, ValidQuery},
@@ -30,10 +30,8 @@ pub(super) fn router() -> OpenApiRouter<App> {
     params(TransactionInPath, Paging),
     responses(
         (status = 200, description = "A page of token transfers", body = wire::TransactionTransferList),
-        NotModified,
         BadParameter,
-        NoSuchTransaction,
-        Unavailable
+        NoSuchTransaction
     )
 )]
 async fn list_transaction_transfers(
@@ -54,10 +52,8 @@ async fn list_transaction_transfers(
     params(TransactionInPath, Paging),
     responses(
         (status = 200, description = "A page of trades", body = wire::TransactionTradeList),
-        NotModified,
         BadParameter,
-        NoSuchTransaction,
-        Unavailable
+        NoSuchTransaction
     )
 )]
 async fn list_transaction_trades(
@@ -86,7 +82,6 @@ async fn find_events(app: &ApiState, hash: B256, paging: Paging) -> Result<Trans
     params(TransactionInPath),
     responses(
         (status = 200, description = "The calls", body = wire::CallTree),
-        NotModified,
         BadParameter,
         NotTraced,
         NodeOrIndexUnavailable
@@ -111,7 +106,6 @@ async fn get_transaction_calls(
     params(TransactionInPath),
     responses(
         (status = 200, description = "The changed accounts", body = wire::StateChanges),
-        NotModified,
         BadParameter,
         NotTraced,
         NodeOrIndexUnavailable

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 use super::EventType;
 use crate::{
     params::Paging,
-    wire::{Hash, Timestamp},
+    wire::{Hash, PageNumber, PageSize, Timestamp},
 };
 
 /// A queued message.
@@ -130,11 +130,9 @@ pub struct DeliveryList {
     /// Number of deliveries.
     #[schema(example = 120)]
     pub total: u64,
-    /// The page number.
-    #[schema(example = 1)]
+    #[schema(value_type = PageNumber)]
     pub page: u64,
-    /// The page size.
-    #[schema(example = 25)]
+    #[schema(value_type = PageSize)]
     pub limit: u32,
 }
 
