@@ -4,14 +4,12 @@ mod options;
 mod report;
 
 use std::{
-    io::IsTerminal,
     sync::Arc,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{anyhow, bail};
 use domain::UnixMillis;
-use indicatif::{ProgressBar, ProgressStyle};
 use store::{RecordCopy, Store, StoreError, TransferError};
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +17,7 @@ pub(crate) use self::options::CopyOptions;
 use crate::{
     config::{Location, LogConfig},
     logging::{self, LogFormat},
+    progress_bar::{ProgressBar, Unit},
     shutdown,
     stores::{self, OpenStore},
 };
@@ -146,11 +145,7 @@ async fn copy_all(copy: &mut RecordCopy<'_>, total: u64, cancel: &CancellationTo
 }
 
 pub(crate) fn progress_bar(records: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} records, {eta} left");
-    ProgressBar::new(records).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    ProgressBar::new(records, Unit::Things("records"))
 }
 
 pub(crate) fn now() -> UnixMillis {

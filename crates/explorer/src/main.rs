@@ -14,6 +14,7 @@ mod copy;
 mod database;
 #[cfg(feature = "demo")]
 mod demo;
+mod folders;
 mod following;
 mod hooks;
 mod keys;
@@ -23,6 +24,7 @@ mod memory;
 mod names;
 mod open_files;
 mod progress;
+mod progress_bar;
 mod records;
 mod reindex;
 mod repair;
