@@ -11,7 +11,6 @@ use alloy_consensus::{
 };
 use alloy_eips::{BlockId, BlockNumberOrTag, eip2718::Decodable2718};
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
-use alloy_signer_local::PrivateKeySigner;
 use tokio::{
     sync::{broadcast, watch},
     task::JoinHandle,
@@ -29,6 +28,7 @@ use crate::{
     ledger::{BlockInput, HistoryLimit, Ledger, Snapshot, StateUnavailable},
     pool::{Pool, SubmitError},
     reorg::{ReorgError, ReorgedTransactions, Replay},
+    signer::Signer,
     state::{Account, WorldState},
 };
 
@@ -44,7 +44,7 @@ pub struct DevChain {
 #[derive(Debug)]
 struct Shared {
     config: DevChainConfig,
-    signers: Vec<PrivateKeySigner>,
+    signers: Vec<Signer>,
     coinbases: Vec<Address>,
     chain: RwLock<Chain>,
     sending: Mutex<()>,
@@ -96,7 +96,7 @@ impl DevChain {
     }
 
     /// The funded signers derived from the seed.
-    pub fn accounts(&self) -> &[PrivateKeySigner] {
+    pub fn accounts(&self) -> &[Signer] {
         &self.shared.signers
     }
 

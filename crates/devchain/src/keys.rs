@@ -1,16 +1,14 @@
 //! Keys and addresses derived from the seed.
 
 use alloy_primitives::{Address, B256, keccak256};
-use alloy_signer_local::PrivateKeySigner;
+
+use crate::Signer;
 
 const COINBASES: u64 = 3;
 
 /// The first `count` signers of a seed.
-pub(crate) fn signers(seed: u64, count: usize) -> Vec<PrivateKeySigner> {
-    (0_u64..)
-        .filter_map(|index| PrivateKeySigner::from_bytes(&derive(seed, "account", index)).ok())
-        .take(count)
-        .collect()
+pub(crate) fn signers(seed: u64, count: usize) -> Vec<Signer> {
+    (0_u64..).filter_map(|index| Signer::from_bytes(&derive(seed, "account", index))).take(count).collect()
 }
 
 /// The beneficiaries of blocks.
@@ -33,8 +31,8 @@ mod tests {
 
     #[test]
     fn the_signers_of_a_seed_do_not_depend_on_the_count() {
-        let few: Vec<Address> = signers(7, 2).iter().map(PrivateKeySigner::address).collect();
-        let many: Vec<Address> = signers(7, 5).iter().map(PrivateKeySigner::address).collect();
+        let few: Vec<Address> = signers(7, 2).iter().map(Signer::address).collect();
+        let many: Vec<Address> = signers(7, 5).iter().map(Signer::address).collect();
         assert_eq!(few, many[..2]);
         assert_ne!(few[0], few[1]);
     }

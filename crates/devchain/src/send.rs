@@ -8,10 +8,8 @@ use alloy_eips::{
     eip7702::{Authorization, SignedAuthorization},
 };
 use alloy_primitives::{Address, B256, Bytes, Signature, TxKind, U256};
-use alloy_signer::SignerSync;
-use alloy_signer_local::PrivateKeySigner;
 
-use crate::{Call, DevChain, SubmitError};
+use crate::{Call, DevChain, Signer, SubmitError};
 
 /// The default priority fee.
 const DEFAULT_TIP: u128 = 1_000_000_000;
@@ -43,7 +41,7 @@ pub enum SendError {
     #[error("a set code transaction cannot create a contract")]
     SetCodeCreates,
     #[error("signing failed")]
-    Signing(#[from] alloy_signer::Error),
+    Signing(#[from] k256::ecdsa::Error),
     #[error(transparent)]
     Rejected(#[from] SubmitError),
 }
@@ -53,7 +51,7 @@ pub enum SendError {
 #[must_use = "a draft does nothing until it is submitted"]
 pub struct Draft<'a> {
     chain: &'a DevChain,
-    signer: &'a PrivateKeySigner,
+    signer: &'a Signer,
     form: TransactionForm,
     to: TxKind,
     value: U256,
@@ -64,7 +62,7 @@ pub struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    pub(crate) fn new(chain: &'a DevChain, signer: &'a PrivateKeySigner) -> Self {
+    pub(crate) fn new(chain: &'a DevChain, signer: &'a Signer) -> Self {
         Self {
             chain,
             signer,
@@ -177,7 +175,7 @@ impl<'a> Draft<'a> {
         T: SignableTransaction<Signature>,
         TxEnvelope: From<alloy_consensus::Signed<T>>,
     {
-        let signature = self.signer.sign_hash_sync(&transaction.signature_hash())?;
+        let signature = self.signer.sign_hash(&transaction.signature_hash())?;
         Ok(transaction.into_signed(signature).into())
     }
 
@@ -222,7 +220,7 @@ impl DevChain {
     }
 
     /// A transaction builder for any signer.
-    pub fn draft_as<'a>(&'a self, signer: &'a PrivateKeySigner) -> Draft<'a> {
+    pub fn draft_as<'a>(&'a self, signer: &'a Signer) -> Draft<'a> {
         Draft::new(self, signer)
     }
 
@@ -237,7 +235,7 @@ impl DevChain {
             address: code_of,
             nonce: self.next_nonce(signer.address()),
         };
-        let signature = signer.sign_hash_sync(&authorization.signature_hash())?;
+        let signature = signer.sign_hash(&authorization.signature_hash())?;
         Ok(authorization.into_signed(signature))
     }
 }

@@ -1,24 +1,27 @@
 //! Traces: the transactions of a block are executed again on the state before it, with an inspector.
 
-mod undefined_opcodes;
+mod errors;
+mod geth;
+mod parity;
+mod prestate;
+mod recorder;
 
 use std::convert::Infallible;
 
 use alloy_consensus::Transaction;
 use alloy_eips::BlockId;
 use alloy_primitives::B256;
-use alloy_rpc_types_eth::TransactionInfo;
-use alloy_rpc_types_trace::{
-    geth::{CallConfig, CallFrame, PreStateConfig, PreStateFrame},
-    parity::LocalizedTransactionTrace,
-};
 use revm::{
     ExecuteCommitEvm, InspectEvm,
     context::result::{EVMError, InvalidTransaction},
 };
-use revm_inspectors::tracing::{TracingInspector, TracingInspectorConfig};
-use undefined_opcodes::UndefinedOpcodes;
 
+use self::{
+    geth::{CallFrame, CallOptions},
+    parity::{FlatCall, Position},
+    prestate::{Prestate, PrestateOptions},
+    recorder::Recorder,
+};
 use crate::{
     ArchiveError, DevChain, StateUnavailable,
     evm::{self, ExecutionState, InspectedEvm},
@@ -29,9 +32,9 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Tracer {
     /// The tree of calls, in the format of geth.
-    Calls(CallConfig),
+    Calls(CallOptions),
     /// The accounts that the transaction read or changed, in the format of geth.
-    Prestate(PreStateConfig),
+    Prestate(PrestateOptions),
     /// The calls as a list, in the format of Parity.
     Flat,
 }
@@ -39,9 +42,9 @@ pub(crate) enum Tracer {
 #[derive(Debug, serde::Serialize)]
 #[serde(untagged)]
 pub(crate) enum Trace {
-    Calls(Box<CallFrame>),
-    Prestate(PreStateFrame),
-    Flat(Vec<LocalizedTransactionTrace>),
+    Calls(Option<Box<CallFrame>>),
+    Prestate(Prestate),
+    Flat(Vec<FlatCall>),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -55,8 +58,6 @@ pub(crate) enum TraceError {
     #[error("cannot execute the transaction again: {0}")]
     NotRepeatable(#[from] EVMError<Infallible, InvalidTransaction>),
 }
-
-type Inspector = (TracingInspector, UndefinedOpcodes);
 
 impl DevChain {
     /// The traces of all transactions of a block, with their hashes.
@@ -78,7 +79,7 @@ impl DevChain {
 /// Executes the transactions of a block again, in order.
 struct Replay {
     input: BlockInput,
-    evm: InspectedEvm<Inspector>,
+    evm: InspectedEvm<Recorder>,
 }
 
 impl Replay {
@@ -86,7 +87,7 @@ impl Replay {
         let state =
             ExecutionState { world: std::mem::take(&mut input.world), ancestors: std::mem::take(&mut input.ancestors) };
         let block = evm::block_env(&input.block.header);
-        Self { evm: evm::for_trace(chain_id, block, state, Inspector::default()), input }
+        Self { evm: evm::for_trace(chain_id, block, state, Recorder::default()), input }
     }
 
     /// Executes a transaction without a trace.
@@ -101,37 +102,27 @@ impl Replay {
     fn trace(&mut self, index: usize, tracer: Tracer) -> Result<(B256, Trace), TraceError> {
         let block = &self.input.block;
         let mined = &block.transactions[index];
-        let config = match &tracer {
-            Tracer::Calls(options) => TracingInspectorConfig::from_geth_call_config(options),
-            Tracer::Prestate(options) => TracingInspectorConfig::from_geth_prestate_config(options),
-            Tracer::Flat => TracingInspectorConfig::default_parity(),
-        };
-        let inspector = (TracingInspector::new(config), UndefinedOpcodes::default());
-        let executed = self.evm.inspect(evm::tx_env(&mined.transaction), inspector)?;
-        let (mut inspector, undefined) = std::mem::take(&mut self.evm.inspector);
+        let executed = self.evm.inspect(evm::tx_env(&mined.transaction), Recorder::default())?;
+        let outermost = std::mem::take(&mut self.evm.inspector).into_outermost();
         let trace = match tracer {
             Tracer::Calls(options) => {
-                // In the format of Parity, the gas of the outermost call is without that of the transaction itself.
-                inspector.set_transaction_gas_limit(mined.transaction.gas_limit());
-                let gas_used = executed.result.gas().tx_gas_used();
-                let mut outermost = inspector.geth_builder().geth_call_traces(options, gas_used);
-                undefined.write_errors(&mut outermost, options.only_top_call.unwrap_or_default());
-                Trace::Calls(Box::new(outermost))
+                // Unlike in the format of Parity, the gas of the outermost call is that of the transaction.
+                let (gas_limit, gas_used) = (mined.transaction.gas_limit(), executed.result.gas().tx_gas_used());
+                let frame = outermost.map(|call| geth::call_frame(call, options, gas_limit, gas_used));
+                Trace::Calls(frame.map(Box::new))
             }
             Tracer::Prestate(options) => {
-                let before = &self.evm.ctx.journaled_state.database;
-                let traced = inspector.geth_builder().geth_prestate_traces(&executed, &options, before);
-                Trace::Prestate(traced.unwrap_or_else(|never| match never {}))
+                let before = &self.evm.ctx.journaled_state.database.world;
+                Trace::Prestate(options.trace(before, &executed.state))
             }
             Tracer::Flat => {
-                let info = TransactionInfo {
-                    hash: Some(mined.hash()),
-                    index: Some(index as u64),
-                    block_hash: Some(block.hash()),
-                    block_number: Some(block.number()),
-                    ..TransactionInfo::default()
+                let position = Position {
+                    block_hash: block.hash(),
+                    block_number: block.number(),
+                    transaction_hash: mined.hash(),
+                    transaction_position: index,
                 };
-                Trace::Flat(inspector.into_parity_builder().into_localized_transaction_traces(info))
+                Trace::Flat(outermost.map(|call| parity::flat_calls(call, position)).unwrap_or_default())
             }
         };
         self.evm.commit(executed.state);

@@ -11,6 +11,7 @@ pub(crate) mod fuzzing;
 mod gas_tracker;
 mod internal;
 mod logs;
+mod multipart;
 mod params;
 mod proxy;
 mod rows;

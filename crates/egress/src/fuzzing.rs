@@ -4,6 +4,7 @@ use hyper::{Uri, header::HeaderValue};
 
 use super::{
     address,
+    resolver::message::{Kind, Query, Reply},
     target::{Insecure, Security, Target, TargetHost, UrlFault},
 };
 
@@ -47,6 +48,27 @@ fn check_name(name: &str) {
     assert!(absolute.parse::<IpAddr>().is_err(), "an address parsed as a name: {name}");
     assert!(name.is_ascii() && name == name.to_ascii_lowercase(), "{name}");
     assert!(!name.contains(['/', '@', ':', '?', '#', '\\', '%', '[', ']', ' ']), "{name}");
+}
+
+/// A message is either ignored or a reply to the query, with addresses of its kind. A text may be a name.
+pub fn dns_reply(bytes: &[u8]) {
+    for kind in [Kind::A, Kind::Aaaa] {
+        let query = Query::new(0x1234, "a.example", kind).expect("a name");
+        let Some(reply) = query.read_reply(bytes) else { continue };
+        let question = query.as_bytes();
+        assert_eq!(bytes[..2], question[..2]);
+        assert!(bytes[12..question.len()].eq_ignore_ascii_case(&question[12..]));
+        if let Reply::Addresses { addresses, .. } = reply {
+            assert!(addresses.len() * 15 <= bytes.len());
+            assert!(addresses.iter().all(|address| address.is_ipv4() == (kind == Kind::A)));
+        }
+    }
+    let Some(query) = std::str::from_utf8(bytes).ok().and_then(|name| Query::new(7, name, Kind::A)) else { return };
+    assert!(query.as_bytes().len() <= 12 + 255 + 4);
+    let mut reply = query.as_bytes().to_vec();
+    assert_eq!(query.read_reply(&reply), None, "a query is no reply");
+    reply[2] |= 0x80;
+    assert_eq!(query.read_reply(&reply), Some(Reply::Addresses { addresses: Vec::new(), seconds: 0 }));
 }
 
 /// Four bytes are an IPv4 address, sixteen an IPv6 one.

@@ -11,6 +11,7 @@ mod fetch;
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;
 mod network;
+mod resolver;
 mod target;
 
 use std::{
@@ -24,13 +25,9 @@ use address::ForbiddenAddress;
 pub use connection::{Connection, ReceiverResponse};
 pub use fetch::{FetchFault, FetchLimits};
 use futures::future::BoxFuture;
-use hickory_resolver::{
-    TokioResolver,
-    config::{ConnectionConfig, NameServerConfig, ResolverConfig},
-    net::runtime::TokioRuntimeProvider,
-};
 use network::Tcp;
 pub use network::{Connecting, Network, Stream};
+use resolver::Resolver;
 use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
@@ -71,8 +68,6 @@ pub enum EgressError {
     BadCertificate { path: PathBuf, source: rustls::Error },
     #[error("cannot set up TLS")]
     Tls(#[source] rustls::Error),
-    #[error("cannot set up DNS lookups")]
-    Resolver(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// Why a host could not be reached.
@@ -98,7 +93,7 @@ pub enum ConnectionFault {
 pub struct Egress {
     insecure: Insecure,
     ports: Vec<u16>,
-    resolver: TokioResolver,
+    resolver: Resolver,
     tls: TlsConnector,
     network: Arc<dyn Network>,
 }
@@ -116,7 +111,7 @@ impl Egress {
         let mut ports = config.ports.clone().unwrap_or_else(|| DEFAULT_PORTS.to_vec());
         ports.sort_unstable();
         ports.dedup();
-        let (resolver, tls) = (resolver(config.dns_server)?, tls(config)?);
+        let (resolver, tls) = (Resolver::new(config.dns_server), tls(config)?);
         Ok(Self { insecure: config.insecure, ports, resolver, tls, network: Arc::new(Tcp) })
     }
 
@@ -201,11 +196,10 @@ impl Egress {
     }
 
     async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, ConnectionFault> {
-        // The trailing dot disables the system's search list.
-        let absolute = format!("{}.", name.trim_end_matches('.'));
-        let found = self.resolver.lookup_ip(absolute).await.map_err(|_| ConnectionFault::Host)?;
-        let addresses: Vec<IpAddr> = found.iter().collect();
-        if addresses.is_empty() { Err(ConnectionFault::Host) } else { Ok(addresses) }
+        self.resolver.lookup(name).await.map_err(|error| {
+            tracing::debug!(host = name, %error, "cannot resolve a host");
+            ConnectionFault::Host
+        })
     }
 
     /// One non-public address disqualifies a name: mixing them is an attack or a mistake.
@@ -238,27 +232,6 @@ impl Egress {
 fn refuse(host: &str, forbidden: ForbiddenAddress) -> UrlFault {
     tracing::debug!(host, %forbidden, "refused a host with a non-public address");
     UrlFault::Host
-}
-
-fn resolver(server: Option<SocketAddr>) -> Result<TokioResolver, EgressError> {
-    let builder = match server {
-        Some(server) => {
-            let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()].map(|mut connection| {
-                connection.port = server.port();
-                connection
-            });
-            let server = NameServerConfig::new(server.ip(), true, connections.into());
-            let config = ResolverConfig::from_name_servers(vec![server]);
-            TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
-        }
-        None => TokioResolver::builder_tokio().or_else(|error| {
-            tracing::warn!(%error, "no system DNS server found; using 127.0.0.1");
-            let server = NameServerConfig::udp_and_tcp(std::net::Ipv4Addr::LOCALHOST.into());
-            let config = ResolverConfig::from_name_servers(vec![server]);
-            Ok::<_, EgressError>(TokioResolver::builder_with_config(config, TokioRuntimeProvider::default()))
-        })?,
-    };
-    builder.build().map_err(|error| EgressError::Resolver(error.into()))
 }
 
 fn tls(config: &EgressConfig) -> Result<TlsConnector, EgressError> {

@@ -7,7 +7,6 @@ mod report;
 mod stored;
 
 use std::{
-    io::IsTerminal,
     ops::RangeInclusive,
     process::ExitCode,
     time::{Duration, Instant},
@@ -16,7 +15,6 @@ use std::{
 use anyhow::{Context, bail};
 use domain::{B256, BlockNumber, BlockRange, BlockRef, Order, PageRequest};
 use futures::StreamExt;
-use indicatif::{ProgressBar, ProgressStyle};
 use ingest::{Difference, compare_block};
 use node::{BlockChecks, NodeClient, NodeConfig};
 use store::{ChainReader, Store};
@@ -25,6 +23,7 @@ pub(crate) use self::{options::CheckOptions, report::Report};
 use crate::{
     config::{self, Location, LogConfig},
     logging::{self, LogFormat},
+    progress_bar::{ProgressBar, Unit},
     stores,
 };
 
@@ -163,7 +162,7 @@ pub(crate) async fn compare(
     numbers: Vec<BlockNumber>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let bar = progress_bar(numbers.len() as u64);
+    let bar = ProgressBar::new(numbers.len() as u64, Unit::Things("blocks"));
     let (total, mut done, mut logged_at) = (numbers.len(), 0, Instant::now());
     let comparing = |number| async move { (number, compare_block(node, reader, number).await) };
     let mut compared = futures::stream::iter(numbers).map(comparing).buffered(CONCURRENCY);
@@ -178,14 +177,6 @@ pub(crate) async fn compare(
     }
     bar.finish_and_clear();
     Ok(())
-}
-
-fn progress_bar(blocks: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} blocks, {eta} left");
-    ProgressBar::new(blocks).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 #[cfg(test)]

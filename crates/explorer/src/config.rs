@@ -23,6 +23,7 @@ use crate::{
     admin::{AdminClient, AdminConfig, SocketConfig, TokenSource},
     bootstrap::Bootstrap,
     cli::{self, DatabaseUrl, Looks, NftSource, Role, RunOptions, TargetOptions},
+    folders,
     logging::LogFormat,
     memory::MemoryBudget,
     names::NameFiles,
@@ -145,7 +146,7 @@ pub(crate) struct LogConfig {
 pub(crate) fn with_file(options: RunOptions) -> anyhow::Result<RunOptions> {
     let file = match &options.config {
         Some(path) => Some(path.clone()),
-        None => dirs::config_dir().map(|folder| folder.join("explorer/config.toml")).filter(|path| path.is_file()),
+        None => folders::config().map(|folder| folder.join("explorer/config.toml")).filter(|path| path.is_file()),
     };
     match file {
         Some(path) => {
@@ -377,7 +378,7 @@ pub(crate) fn data_folder(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     match given {
         Some(data) => Ok(data),
         None => {
-            Ok(dirs::data_dir().context("cannot find the user's data folder: give one with --data")?.join("explorer"))
+            Ok(folders::data().context("cannot find the user's data folder: give one with --data")?.join("explorer"))
         }
     }
 }

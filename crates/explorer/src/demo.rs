@@ -28,6 +28,7 @@ use crate::{
     admin::AdminConfig,
     cli::DemoOptions,
     config::{self, Location, LogConfig, NftMetadata, Roles, ServiceConfig},
+    folders,
     logging::{self, LogFormat},
     memory::MemoryBudget,
     names::NameFiles,
@@ -65,7 +66,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     // The chain is in memory, so its index is temporary, too.
     let data = tempfile::tempdir().context("cannot create a temporary folder for the demo's index")?;
     // Compilers are cached across demos.
-    let compilers = dirs::cache_dir().unwrap_or_else(|| data.path().to_owned()).join("explorer").join("compilers");
+    let compilers = folders::cache().unwrap_or_else(|| data.path().to_owned()).join("explorer").join("compilers");
     let memory = MemoryBudget::new(Some(MEMORY_MEGABYTES), None)?;
     let mut compilers = api::CompilerConfig::new(compilers, api::CompilerSource::Npm);
     // Idle compilers are other processes, and none is started until somebody verifies a contract.

@@ -5,7 +5,13 @@ use std::io::{IsTerminal, Write};
 use anyhow::Context;
 use clap::ValueEnum;
 use serde::Deserialize;
-use tracing_subscriber::{EnvFilter, Layer, Registry, layer::SubscriberExt, reload, util::SubscriberInitExt};
+use tracing_subscriber::{
+    Layer, Registry,
+    filter::{LevelFilter, Targets},
+    layer::SubscriberExt,
+    reload,
+    util::SubscriberInitExt,
+};
 
 use self::repeats::Repeats;
 use crate::config::LogConfig;
@@ -20,11 +26,11 @@ pub(crate) enum LogFormat {
 
 /// Changes what is logged while the service runs.
 #[derive(Debug, Clone)]
-pub(crate) struct LogFilter(reload::Handle<EnvFilter, Registry>);
+pub(crate) struct LogFilter(reload::Handle<Targets, Registry>);
 
 impl LogFilter {
     /// With the layer that it changes.
-    pub(crate) fn new(filter: &str) -> anyhow::Result<(Self, reload::Layer<EnvFilter, Registry>)> {
+    pub(crate) fn new(filter: &str) -> anyhow::Result<(Self, reload::Layer<Targets, Registry>)> {
         let (layer, handle) = reload::Layer::new(parse(filter)?);
         Ok((Self(handle), layer))
     }
@@ -34,8 +40,15 @@ impl LogFilter {
     }
 }
 
-fn parse(filter: &str) -> anyhow::Result<EnvFilter> {
-    EnvFilter::try_new(filter).with_context(|| format!("invalid log filter `{filter}`"))
+/// Reads levels by part of the program, such as `ingest=debug,info`. Only errors without any.
+fn parse(filter: &str) -> anyhow::Result<Targets> {
+    let parts: Vec<&str> = filter.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() {
+        return Ok(Targets::new().with_default(LevelFilter::ERROR));
+    }
+    // There are no spans.
+    anyhow::ensure!(!filter.contains('['), "invalid log filter `{filter}`: give levels, such as `ingest=debug,info`");
+    parts.join(",").parse().with_context(|| format!("invalid log filter `{filter}`"))
 }
 
 /// Logs go to standard error; standard output is for results.
@@ -73,4 +86,26 @@ pub(crate) fn print_note(text: &str) {
 pub(crate) fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::Level;
+
+    use super::*;
+
+    #[test]
+    fn a_filter_has_a_level_for_everything_and_levels_for_parts() {
+        let enabled = |filter: &str, target: &str, level: Level| parse(filter).unwrap().would_enable(target, &level);
+        for filter in ["ingest=debug,info", " info , ingest=debug ,"] {
+            assert!(enabled(filter, "ingest::follow", Level::DEBUG), "{filter}");
+            assert!(enabled(filter, "api", Level::INFO) && !enabled(filter, "api", Level::DEBUG), "{filter}");
+        }
+        assert!(enabled("", "api", Level::ERROR) && !enabled("", "api", Level::WARN));
+        assert!(!enabled("off", "api", Level::ERROR));
+        for filter in ["no=such=filter", "api=loud", "[span]=debug", "api[{field}]=debug"] {
+            let error = format!("{:#}", parse(filter).unwrap_err());
+            assert!(error.contains("invalid log filter") && error.contains(filter), "{error}");
+        }
+    }
 }

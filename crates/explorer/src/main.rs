@@ -13,6 +13,7 @@ mod contract_commands;
 mod database;
 #[cfg(feature = "demo")]
 mod demo;
+mod folders;
 mod following;
 mod hooks;
 mod keys;
@@ -22,6 +23,7 @@ mod memory;
 mod names;
 mod open_files;
 mod progress;
+mod progress_bar;
 mod records;
 mod reindex;
 mod repair;

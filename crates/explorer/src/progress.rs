@@ -7,10 +7,11 @@ use std::{
 };
 
 use domain::{SyncPhase, SyncStatus};
-use indicatif::{ProgressBar, ProgressStyle};
 use ingest::Progress;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+
+use crate::progress_bar::{self, ProgressBar, Unit};
 
 const REDRAW: Duration = Duration::from_millis(250);
 const LOG_EVERY: Duration = Duration::from_secs(5);
@@ -34,7 +35,7 @@ pub(crate) async fn show(sync: watch::Receiver<SyncStatus>, progress: Arc<Progre
         let (Some(tip), Some(head)) = (status.tip, status.node_head) else { continue };
         let eta = rates.time_for(head.saturating_sub(tip.number));
         if on_terminal {
-            let bar = bar.get_or_insert_with(new_bar);
+            let bar = bar.get_or_insert_with(|| ProgressBar::new(head, Unit::Things("blocks")));
             bar.set_length(head);
             bar.set_position(tip.number);
             bar.set_message(format!("{:.0} blocks/s, {:.0} tx/s, {eta} left", rates.blocks, rates.transactions));
@@ -49,11 +50,6 @@ pub(crate) async fn show(sync: watch::Receiver<SyncStatus>, progress: Arc<Progre
             );
         }
     }
-}
-
-fn new_bar() -> ProgressBar {
-    let style = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} {msg}");
-    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 struct Rates {
@@ -87,7 +83,6 @@ impl Rates {
         if self.blocks < 0.01 {
             return "unknown".to_owned();
         }
-        let seconds = Duration::from_secs_f64((blocks as f64 / self.blocks).min(1e9));
-        indicatif::HumanDuration(seconds).to_string()
+        progress_bar::duration(Duration::from_secs_f64((blocks as f64 / self.blocks).min(1e9)))
     }
 }

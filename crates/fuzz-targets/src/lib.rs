@@ -11,7 +11,7 @@ mod runner;
 pub use api::fuzzing::{query_body, query_string, request_body, signature};
 pub use contracts::fuzzing::{abi_arguments, abi_interface, abi_values, contract_code, metadata};
 pub use dialects::fuzzing::dialect_form;
-pub use egress::fuzzing::{egress_address, egress_url};
+pub use egress::fuzzing::{dns_reply, egress_address, egress_url};
 pub use mutate::mutate;
 pub use node::fuzzing::{rpc_answer, rpc_block, rpc_flat_trace, rpc_trace};
 pub use random::Random;
@@ -44,6 +44,7 @@ targets! {
     contract_code: 60_000,
     cursors: 1_000,
     dialect_form: 40_000,
+    dns_reply: 1_000_000,
     egress_address: 2_000_000,
     egress_url: 150_000,
     metadata: 15_000,

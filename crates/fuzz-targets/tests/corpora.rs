@@ -58,6 +58,7 @@ targets! {
     contract_code,
     cursors,
     dialect_form,
+    dns_reply,
     egress_address,
     egress_url,
     metadata,

@@ -1,14 +1,13 @@
 //! Network and client information.
 
 use alloy_primitives::{Address, U64};
-use alloy_signer_local::PrivateKeySigner;
 
 use super::{
     dispatch::{Methods, typed},
     error::RpcError,
     params::Params,
 };
-use crate::DevChain;
+use crate::{DevChain, Signer};
 
 pub(super) fn register(methods: &mut Methods) {
     methods.insert("eth_chainId", typed(chain_id));
@@ -29,7 +28,7 @@ fn syncing(_: &DevChain, _: Params) -> Result<bool, RpcError> {
 
 fn accounts(chain: &DevChain, _: Params) -> Result<Vec<Address>, RpcError> {
     let signers = chain.accounts().iter();
-    Ok(signers.map(PrivateKeySigner::address).collect())
+    Ok(signers.map(Signer::address).collect())
 }
 
 fn version(chain: &DevChain, _: Params) -> Result<String, RpcError> {

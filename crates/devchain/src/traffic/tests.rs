@@ -3,6 +3,7 @@
 mod exchanges;
 mod odd_tokens;
 mod persistence;
+mod scratch;
 mod showcase;
 mod variety;
 

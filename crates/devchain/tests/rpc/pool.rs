@@ -1,8 +1,7 @@
 use alloy_consensus::{SignableTransaction, TxEip1559, TxEnvelope};
 use alloy_eips::eip2718::Encodable2718;
 use alloy_primitives::{Address, Bytes, TxKind, hex};
-use alloy_signer::SignerSync;
-use alloy_signer_local::PrivateKeySigner;
+use devchain::Signer;
 use serde_json::{Value, json};
 
 use crate::node::{Node, ether};
@@ -20,8 +19,8 @@ fn payment(nonce: u64) -> TxEip1559 {
     }
 }
 
-fn signed(signer: &PrivateKeySigner, transaction: TxEip1559) -> Bytes {
-    let signature = signer.sign_hash_sync(&transaction.signature_hash()).unwrap();
+fn signed(signer: &Signer, transaction: TxEip1559) -> Bytes {
+    let signature = signer.sign_hash(&transaction.signature_hash()).unwrap();
     TxEnvelope::from(transaction.into_signed(signature)).encoded_2718().into()
 }
 

@@ -1,5 +1,3 @@
-use futures::FutureExt;
-
 use super::{
     answer::Failure,
     contract::verification::read_request,
@@ -19,9 +17,7 @@ pub fn dialect_form(data: &[u8]) {
         _ => (FormKind::Multipart, BOUNDARY),
     };
     let form = form.to_vec().into();
-    let read = Params::parse(b"module=contract", content_type, Some((kind, form))).now_or_never();
-    let Some(read) = read else { panic!("a form in memory is read at once") };
-    match read {
+    match Params::parse(b"module=contract", content_type, Some((kind, form))) {
         Ok(params) => read_every_parameter(&params),
         Err(refusal) => check_refusal(&refusal),
     }

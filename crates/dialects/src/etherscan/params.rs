@@ -9,14 +9,17 @@ use axum::{
     http::{
         HeaderMap,
         header::{CONTENT_LENGTH, CONTENT_TYPE},
-        request::Parts,
+        request::Parts as RequestParts,
     },
 };
 use clients::Client;
 use domain::{BlockRange, Order};
 use url::form_urlencoded;
 
-use super::answer::Failure;
+use super::{
+    answer::Failure,
+    multipart::{MultipartError, Part, Parts},
+};
 
 const MAX_FORM: usize = 8 << 20;
 /// Longer bodies need a slot.
@@ -62,7 +65,7 @@ pub(super) struct PageParams {
 }
 
 impl Params {
-    pub(super) async fn read(gate: &Gate, client: Client, head: &Parts, body: Body) -> Result<Self, Failure> {
+    pub(super) async fn read(gate: &Gate, client: Client, head: &RequestParts, body: Body) -> Result<Self, Failure> {
         let key_header =
             head.headers.get(API_KEY_HEADER).map(|key| String::from_utf8_lossy(key.as_bytes()).into_owned());
         let kind = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -71,11 +74,11 @@ impl Params {
             None => None,
         };
         let query = head.uri.query().unwrap_or_default();
-        Ok(Self { key_header, ..Self::parse(query.as_bytes(), kind, form).await? })
+        Ok(Self { key_header, ..Self::parse(query.as_bytes(), kind, form)? })
     }
 
     /// The parameters of a query and of a form, which prevail.
-    pub(super) async fn parse(
+    pub(super) fn parse(
         query: &[u8],
         content_type: &str,
         form: Option<(FormKind, axum::body::Bytes)>,
@@ -83,7 +86,7 @@ impl Params {
         let mut values = read_url_encoded(query)?;
         match form {
             Some((FormKind::UrlEncoded, form)) => values.extend(read_url_encoded(&form)?),
-            Some((FormKind::Multipart, form)) => values.extend(read_multipart(content_type, form).await?),
+            Some((FormKind::Multipart, form)) => values.extend(read_multipart(content_type, &form)?),
             None => {}
         }
         Ok(Self { values, key_header: None })
@@ -197,9 +200,7 @@ impl Params {
 }
 
 fn add(values: &mut HashMap<String, String>, name: &str, value: String) -> Result<(), Failure> {
-    if name.len() > MAX_NAME {
-        return Err(Failure::text("Error! The name of a parameter is too long"));
-    }
+    check_name(name)?;
     let name = name.to_ascii_lowercase();
     match values.get(&name) {
         Some(other) if *other != value => return Err(Failure::text(format!("Error! {name} is given more than once"))),
@@ -212,6 +213,10 @@ fn add(values: &mut HashMap<String, String>, name: &str, value: String) -> Resul
         }
     }
     Ok(())
+}
+
+fn check_name(name: &str) -> Result<(), Failure> {
+    if name.len() > MAX_NAME { Err(Failure::text("Error! The name of a parameter is too long")) } else { Ok(()) }
 }
 
 /// The body of a form. Its sender is not admitted yet, so long bodies are limited.
@@ -236,19 +241,14 @@ fn read_url_encoded(text: &[u8]) -> Result<HashMap<String, String>, Failure> {
     Ok(values)
 }
 
-async fn read_multipart(kind: &str, body: axum::body::Bytes) -> Result<HashMap<String, String>, Failure> {
-    let broken = |error: multer::Error| Failure::text(format!("Error! The multipart body is invalid: {error}"));
-    let boundary = multer::parse_boundary(kind).map_err(broken)?;
-    let stream = futures::stream::iter([Ok::<_, std::convert::Infallible>(body)]);
-    let mut parts = multer::Multipart::new(stream, boundary);
+fn read_multipart(kind: &str, body: &[u8]) -> Result<HashMap<String, String>, Failure> {
+    let broken = |error: MultipartError| Failure::text(format!("Error! The multipart body is invalid: {error}"));
     let mut values = HashMap::new();
-    while let Some(field) = parts.next_field().await.map_err(broken)? {
-        let Some(name) = field.name().map(str::to_owned) else {
-            return Err(Failure::text("Error! A part of the multipart body has no name"));
-        };
-        let value = field.bytes().await.map_err(broken)?;
-        let value = String::from_utf8(value.to_vec());
-        add(&mut values, &name, value.map_err(|_| Failure::text(format!("Error! {name} is not UTF-8")))?)?;
+    for part in Parts::new(kind, body).map_err(broken)? {
+        let Part { name, content } = part.map_err(broken)?;
+        check_name(&name)?;
+        let value = str::from_utf8(content).map_err(|_| Failure::text(format!("Error! {name} is not UTF-8")))?;
+        add(&mut values, &name, value.to_owned())?;
     }
     Ok(values)
 }
@@ -328,14 +328,14 @@ mod tests {
         assert_eq!(values.len(), MAX_PARAMS);
     }
 
-    #[tokio::test]
-    async fn a_multipart_body_is_read_and_a_broken_one_refused() {
+    #[test]
+    fn a_multipart_body_is_read_and_a_broken_one_refused() {
         let body = "--x\r\nContent-Disposition: form-data; name=\"sourceCode\"\r\n\r\n contract A {}\n\r\n--x--\r\n";
-        let read = read_multipart("multipart/form-data; boundary=x", body.into()).await.unwrap();
+        let read = read_multipart("multipart/form-data; boundary=x", body.as_bytes()).unwrap();
         assert_eq!(read["sourcecode"], " contract A {}\n");
         for broken in ["", "--x", "--y\r\n\r\n--y--", "--x\r\n\r\nno name\r\n--x--\r\n"] {
-            assert!(read_multipart("multipart/form-data; boundary=x", broken.into()).await.is_err(), "{broken:?}");
+            assert!(read_multipart("multipart/form-data; boundary=x", broken.as_bytes()).is_err(), "{broken:?}");
         }
-        assert!(read_multipart("multipart/form-data", body.into()).await.is_err());
+        assert!(read_multipart("multipart/form-data", body.as_bytes()).is_err());
     }
 }

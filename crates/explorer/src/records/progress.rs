@@ -1,11 +1,8 @@
 //! How far an export or import is: a bar on a terminal, and lines in a log.
 
-use std::{
-    io::IsTerminal,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::progress_bar::{ProgressBar, Unit};
 
 const LOG_EVERY: Duration = Duration::from_secs(5);
 
@@ -17,13 +14,7 @@ pub(super) struct Progress {
 impl Progress {
     /// The total may be unknown.
     pub(super) fn new(total: Option<u64>) -> Self {
-        let (bar, template) = match total {
-            _ if !std::io::stderr().is_terminal() => (ProgressBar::hidden(), ""),
-            Some(total) => (ProgressBar::new(total), "{wide_bar} {human_pos}/{human_len} records, {eta} left"),
-            None => (ProgressBar::no_length(), "{human_pos} records"),
-        };
-        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        Self { bar: bar.with_style(style), logged_at: Instant::now() }
+        Self { bar: ProgressBar::new(total, Unit::Things("records")), logged_at: Instant::now() }
     }
 
     pub(super) fn set(&mut self, records: u64) {

@@ -2,15 +2,15 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufWriter, IsTerminal, Write},
+    io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, bail};
-use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
 
 use super::{STANDARD, hex, unfinished};
+use crate::progress_bar::{ProgressBar, Unit};
 
 pub(super) struct Output {
     to: Destination,
@@ -53,7 +53,7 @@ impl Output {
             let file = file.with_context(|| format!("cannot create {}", path.display()))?;
             Destination::File(Unfinished { file: BufWriter::new(file), path, target: target.to_owned() })
         };
-        Ok(Self { to, digest: Sha256::new(), bytes: 0, bar: byte_progress() })
+        Ok(Self { to, digest: Sha256::new(), bytes: 0, bar: ProgressBar::new(0, Unit::Bytes) })
     }
 
     /// For the progress.
@@ -102,13 +102,4 @@ impl Write for Output {
             Destination::File(unfinished) => unfinished.file.flush(),
         }
     }
-}
-
-/// Shown on a terminal only.
-fn byte_progress() -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{wide_bar} {bytes}/{total_bytes}, {eta} left");
-    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

@@ -4,7 +4,6 @@ mod contract_wallets;
 mod secrecy;
 
 use alloy_primitives::{B256, Signature, U256, hex, keccak256};
-use alloy_signer::SignerSync;
 use serde_json::{Value, json};
 
 use self::contract_wallets::Wallets;
@@ -83,7 +82,7 @@ async fn every_encoding_of_a_signature_is_accepted() {
         let timestamp = now();
         let message = text(&owner_of(signer), timestamp);
         let signature = match form {
-            "bare" => signer.sign_hash_sync(&keccak256(&message)).unwrap(),
+            "bare" => signer.sign_hash(&keccak256(&message)).unwrap(),
             _ => sign(signer, &message),
         };
         let mut bytes = signature.as_bytes().to_vec();

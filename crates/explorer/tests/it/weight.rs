@@ -13,7 +13,7 @@ const MAX_COPIES: usize = 12;
 fn the_binary_stays_small() {
     let binary = std::fs::read(BINARY).unwrap();
     // As `strip` leaves it: the sections that are loaded.
-    let loaded = sections(&binary).iter().filter(|section| section.is_loaded).map(|section| section.bytes.len());
+    let loaded = sections(&binary).into_iter().filter(|section| section.is_loaded).map(|section| section.bytes.len());
     let bytes: usize = loaded.sum();
     assert!(bytes <= MAX_MEGABYTES << 20, "{bytes} bytes: see docs/decisions/0101-seams-between-crates.md");
 }

@@ -1,7 +1,7 @@
 //! Computes header hashes.
 
-use alloy_consensus::Header;
-use alloy_primitives::{B64, B256, Bloom, KECCAK256_EMPTY};
+use alloy_primitives::{B256, Bloom, KECCAK256_EMPTY, keccak256};
+use alloy_rlp::{Encodable, Header};
 use alloy_trie::EMPTY_ROOT_HASH;
 
 use crate::decode::{LooseBytes, RawBlock};
@@ -22,65 +22,67 @@ pub(super) enum HeaderProof {
 
 /// Computes the hash with this bloom instead of the returned one.
 pub(super) fn prove<T>(block: &RawBlock<T>, bloom: &Bloom) -> HeaderProof {
-    let mut header = match header(block, bloom) {
-        Ok(header) => header,
-        Err(field) => return HeaderProof::Missing(field),
-    };
+    let mut fields = Vec::with_capacity(1_024);
+    if let Err(field) = encode_required(block, bloom, &mut fields) {
+        return HeaderProof::Missing(field);
+    }
+    let required = fields.len();
+    let ends = encode_optional(block, &mut fields);
     // Some nodes return fields of later forks with headers that do not have them.
-    loop {
-        if header.hash_slow() == block.hash.0 {
-            return HeaderProof::Proven;
-        }
-        if !drop_last(&mut header) {
-            break;
-        }
+    let mut prefixes = ends.into_iter().rev().chain([required]).filter_map(|end| fields.get(..end));
+    if prefixes.any(|fields| hash_of(fields) == block.hash.0) {
+        return HeaderProof::Proven;
     }
     let unknown = |name: &&String| !BESIDE_THE_HEADER.contains(&name.as_str());
     let unknown: Vec<String> = block.other_fields.0.iter().filter(unknown).cloned().collect();
     if unknown.is_empty() { HeaderProof::Differs } else { HeaderProof::UnknownFields(unknown) }
 }
 
-fn header<T>(block: &RawBlock<T>, bloom: &Bloom) -> Result<Header, &'static str> {
-    Ok(Header {
-        parent_hash: block.parent_hash.0,
-        ommers_hash: hash(&block.sha3_uncles).ok_or("sha3Uncles")?,
-        beneficiary: block.miner.or(block.author).ok_or("miner")?.0,
-        state_root: hash(&block.state_root).ok_or("stateRoot")?,
-        transactions_root: hash(&block.transactions_root).ok_or("transactionsRoot")?,
-        receipts_root: hash(&block.receipts_root).ok_or("receiptsRoot")?,
-        logs_bloom: *bloom,
-        difficulty: block.difficulty.ok_or("difficulty")?.0,
-        number: block.number.0,
-        gas_limit: block.gas_limit.0,
-        gas_used: block.gas_used.0,
-        timestamp: block.timestamp.0,
-        extra_data: bytes(&block.extra_data).ok_or("extraData")?.clone(),
-        mix_hash: hash(&block.mix_hash).ok_or("mixHash")?,
-        nonce: bytes(&block.nonce).and_then(|nonce| B64::try_from(&nonce[..]).ok()).ok_or("nonce")?,
-        base_fee_per_gas: match block.base_fee_per_gas {
-            Some(fee) => Some(u64::try_from(fee.0).map_err(|_| "baseFeePerGas")?),
-            None => None,
-        },
-        withdrawals_root: hash(&block.withdrawals_root),
-        blob_gas_used: block.blob_gas_used.map(|gas| gas.0),
-        excess_blob_gas: block.excess_blob_gas.map(|gas| gas.0),
-        parent_beacon_block_root: hash(&block.parent_beacon_block_root),
-        requests_hash: hash(&block.requests_hash),
-        block_access_list_hash: hash(&block.block_access_list_hash),
-        slot_number: block.slot_number.map(|number| number.0),
-    })
+/// The hash of a header with these fields.
+fn hash_of(fields: &[u8]) -> B256 {
+    let mut encoded = Vec::with_capacity(fields.len() + 9);
+    Header { list: true, payload_length: fields.len() }.encode(&mut encoded);
+    encoded.extend_from_slice(fields);
+    keccak256(encoded)
 }
 
-/// Removes the newest optional field; false if none is left.
-fn drop_last(header: &mut Header) -> bool {
-    header.slot_number.take().is_some()
-        || header.block_access_list_hash.take().is_some()
-        || header.requests_hash.take().is_some()
-        || header.parent_beacon_block_root.take().is_some()
-        || header.excess_blob_gas.take().is_some()
-        || header.blob_gas_used.take().is_some()
-        || header.withdrawals_root.take().is_some()
-        || header.base_fee_per_gas.take().is_some()
+/// Appends the fields that every header has. If one is missing, returns its name.
+fn encode_required<T>(block: &RawBlock<T>, bloom: &Bloom, out: &mut Vec<u8>) -> Result<(), &'static str> {
+    block.parent_hash.0.encode(out);
+    hash(&block.sha3_uncles).ok_or("sha3Uncles")?.encode(out);
+    block.miner.or(block.author).ok_or("miner")?.0.encode(out);
+    hash(&block.state_root).ok_or("stateRoot")?.encode(out);
+    hash(&block.transactions_root).ok_or("transactionsRoot")?.encode(out);
+    hash(&block.receipts_root).ok_or("receiptsRoot")?.encode(out);
+    bloom.encode(out);
+    block.difficulty.ok_or("difficulty")?.0.encode(out);
+    block.number.0.encode(out);
+    block.gas_limit.0.encode(out);
+    block.gas_used.0.encode(out);
+    block.timestamp.0.encode(out);
+    bytes(&block.extra_data).ok_or("extraData")?.encode(out);
+    hash(&block.mix_hash).ok_or("mixHash")?.encode(out);
+    bytes(&block.nonce).filter(|nonce| nonce.len() == 8).ok_or("nonce")?.encode(out);
+    Ok(())
+}
+
+/// Appends the fields that forks added, and returns where each one ends.
+fn encode_optional<T>(block: &RawBlock<T>, out: &mut Vec<u8>) -> Vec<usize> {
+    fn append(field: Option<impl Encodable>, out: &mut Vec<u8>) -> Option<usize> {
+        field?.encode(out);
+        Some(out.len())
+    }
+    let ends = [
+        append(block.base_fee_per_gas.map(|fee| fee.0), out),
+        append(hash(&block.withdrawals_root), out),
+        append(block.blob_gas_used.map(|gas| gas.0), out),
+        append(block.excess_blob_gas.map(|gas| gas.0), out),
+        append(hash(&block.parent_beacon_block_root), out),
+        append(hash(&block.requests_hash), out),
+        append(hash(&block.block_access_list_hash), out),
+        append(block.slot_number.map(|number| number.0), out),
+    ];
+    ends.into_iter().flatten().collect()
 }
 
 fn bytes(field: &Option<LooseBytes>) -> Option<&alloy_primitives::Bytes> {

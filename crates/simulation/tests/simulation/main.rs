@@ -27,6 +27,7 @@ use std::{
 };
 
 use tempfile::TempDir;
+use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
 use crate::{
     plan::Plan,
@@ -95,8 +96,9 @@ fn seeds() -> Range<u64> {
 
 #[test]
 fn index_and_deliveries_match_the_chain_despite_faults() {
-    if std::env::var_os("RUST_LOG").is_some() {
-        tracing_subscriber::fmt().with_env_filter(tracing_subscriber::EnvFilter::from_default_env()).init();
+    if let Ok(levels) = std::env::var("RUST_LOG") {
+        let levels: Targets = levels.parse().expect("RUST_LOG=part=level,level");
+        tracing_subscriber::registry().with(levels).with(tracing_subscriber::fmt::layer()).init();
     }
     let seeds = seeds();
     let (next, failed) = (AtomicU64::new(seeds.start), Mutex::new(BTreeMap::new()));

@@ -7,8 +7,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use alloy_signer_local::PrivateKeySigner;
-
 use crate::support::{
     DevNode, Launch, TestExplorer, eventually, expected_state, key_request::KeyRequest,
     process::mount_namespace_arguments, read_api,
@@ -85,7 +83,7 @@ async fn a_flipped_bit_before_an_acknowledged_key_prevents_the_start_until_repai
     let (node, _) = DevNode::with_traffic_without_traces(120).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
-    KeyRequest::by(&PrivateKeySigner::random()).key(explorer.client()).await;
+    KeyRequest::by(&node.chain.accounts()[0]).key(explorer.client()).await;
     let data = explorer.kill();
     flip_a_bit(&journal_of(data.path()));
 

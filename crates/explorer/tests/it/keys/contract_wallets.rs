@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use alloy_primitives::{Address, B256, TxKind, U256, hex, keccak256};
-use alloy_signer_local::PrivateKeySigner;
+use devchain::Signer;
 use serde_json::json;
 
 use super::{expect_problem, list};
@@ -142,7 +142,7 @@ async fn contract_wallets_validate_signatures_on_anvil() {
     let deploy = json!({ "from": sender, "data": format!("0x{}", FACTORY.trim()) });
     let receipt = anvil.send(deploy).await;
     let factory: Address = receipt["contractAddress"].as_str().unwrap().parse().unwrap();
-    let signer: PrivateKeySigner = ANVIL_KEY.parse().unwrap();
+    let signer = Signer::from_bytes(&ANVIL_KEY.parse().unwrap()).unwrap();
     let salt = B256::repeat_byte(5);
     let encode_call = hex_of(&Wallets::encode_call("addressOf(address,bytes32)", signer.address(), salt));
     let asked = json!([{ "to": factory, "data": encode_call }, "latest"]);

@@ -282,6 +282,5 @@ fn decimal(value: &Value) -> String {
 
 /// Unix seconds as `2026-11-15T00:00:00.000Z`.
 pub(crate) fn iso(seconds: u64) -> String {
-    let time = jiff::Timestamp::from_second(i64::try_from(seconds).unwrap()).unwrap();
-    format!("{time:.3}")
+    domain::UtcTime::from_unix_seconds(seconds).to_string()
 }

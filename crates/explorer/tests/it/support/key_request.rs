@@ -1,8 +1,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use alloy_primitives::Signature;
-use alloy_signer::SignerSync;
-use alloy_signer_local::PrivateKeySigner;
+use devchain::Signer;
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client};
@@ -16,16 +15,16 @@ pub(crate) struct KeyRequest {
 }
 
 impl KeyRequest {
-    pub(crate) fn by(signer: &PrivateKeySigner) -> Self {
+    pub(crate) fn by(signer: &Signer) -> Self {
         Self::at(signer, now())
     }
 
-    pub(crate) fn at(signer: &PrivateKeySigner, timestamp: u64) -> Self {
+    pub(crate) fn at(signer: &Signer, timestamp: u64) -> Self {
         Self::of_text(signer, timestamp, &text(&owner_of(signer), timestamp))
     }
 
     /// Signs an arbitrary text.
-    pub(crate) fn of_text(signer: &PrivateKeySigner, timestamp: u64, text: &str) -> Self {
+    pub(crate) fn of_text(signer: &Signer, timestamp: u64, text: &str) -> Self {
         let signature = sign(signer, text);
         Self { owner: owner_of(signer), timestamp, signature: hex_of(&signature.as_bytes()) }
     }
@@ -55,7 +54,7 @@ pub(crate) fn now() -> u64 {
     u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
 }
 
-pub(crate) fn owner_of(signer: &PrivateKeySigner) -> String {
+pub(crate) fn owner_of(signer: &Signer) -> String {
     format!("{:#x}", signer.address())
 }
 
@@ -63,8 +62,8 @@ pub(crate) fn text(owner: &str, timestamp: u64) -> String {
     format!("Explorer API Key Request\nAddress: {owner}\nTimestamp: {timestamp}")
 }
 
-pub(crate) fn sign(signer: &PrivateKeySigner, text: &str) -> Signature {
-    signer.sign_message_sync(text.as_bytes()).unwrap()
+pub(crate) fn sign(signer: &Signer, text: &str) -> Signature {
+    signer.sign_message(text).unwrap()
 }
 
 pub(crate) fn hex_of(bytes: &[u8]) -> String {
