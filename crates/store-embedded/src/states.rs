@@ -2,8 +2,8 @@
 
 use std::sync::{PoisonError, atomic::Ordering::SeqCst};
 
-// Types of the standard library here, and of a thread scheduler in `tests/states.rs`, which includes this file to test
-// interleavings.
+// Types of the standard library here, and of a thread scheduler in `tests/it/interleavings.rs`, which includes this file
+// to test interleavings.
 use crate::sync::{AtomicU64, Mutex};
 
 /// Counts each change twice, at its begin and at its end. In between, the engine's sequence number tells whether the

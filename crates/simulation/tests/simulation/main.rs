@@ -9,6 +9,8 @@ mod compare;
 mod disk;
 mod gate;
 mod plan;
+#[cfg(target_os = "linux")]
+mod power_loss;
 mod process;
 mod receivers;
 mod scripted_node;

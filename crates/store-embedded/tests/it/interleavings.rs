@@ -1,16 +1,12 @@
 //! The version counter of the index under random thread interleavings.
 
-#[path = "../src/states.rs"]
+#[path = "../../src/states.rs"]
 mod states;
-
-mod sync {
-    pub(crate) use shuttle::sync::{Mutex, atomic::AtomicU64};
-}
 
 use std::sync::{Arc, atomic::Ordering::SeqCst};
 
-use states::States;
-use sync::AtomicU64;
+use self::states::States;
+use crate::sync::AtomicU64;
 
 const SCHEDULES: usize = 3_000;
 

@@ -1,11 +1,8 @@
 //! Folders that earlier versions have written: what users left there is kept.
 //!
 //! After a change of `SCHEMA` or `RECORDS`, the last version before it writes the fixture of the schema that ends:
-//! `EXPLORER_FIXTURE=DIR cargo test -p store-embedded --test upgrade -- --ignored`, then
+//! `EXPLORER_FIXTURE=DIR cargo test -p store-embedded --test it -- --ignored write_fixture`, then
 //! `tar cz -C DIR durable-commit index > tests/fixtures/schema-N-records-M.tar.gz`.
-
-// All of this is test code, also where clippy does not detect it.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::{collections::BTreeMap, fs, path::Path};
 
