@@ -14,6 +14,7 @@ pub(crate) mod fixture;
 pub(crate) mod key_request;
 pub(crate) mod node_process;
 pub(crate) mod npm_node;
+pub(crate) mod permits;
 pub(crate) mod process;
 pub(crate) mod read_api;
 pub(crate) mod receiver;

@@ -8,6 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::verifier_fixture::VerifierFixture;
+use crate::support::permits;
 
 const VERSION: &str = "0.8.20";
 /// Deploys one byte, which no compiler produces, so that all candidate settings are tried.
@@ -42,6 +43,7 @@ fn many() -> String {
 
 #[tokio::test]
 async fn hostile_sources_get_a_response_in_time_without_harm() {
+    permits::timely().await;
     let fixture = VerifierFixture::start().await;
     let mut addresses = Vec::new();
     for _ in 0..5 {
@@ -129,6 +131,7 @@ async fn a_body_over_two_megabytes_is_not_read() {
 
 #[tokio::test]
 async fn a_full_verification_queue_gets_503_and_stays_full_when_clients_leave() {
+    permits::timely().await;
     /// Four run and sixteen are queued.
     const ROOM: usize = 20;
     let fixture = VerifierFixture::start().await;

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::{Anvil, Launch, TestExplorer, client::Answer, eventually};
+use crate::support::{Anvil, Launch, TestExplorer, client::Answer, eventually, permits};
 
 /// An anvil, and an explorer with compilers.
 #[derive(Debug)]
@@ -75,6 +75,7 @@ impl VerifierFixture {
 
     /// Clients set their IP address with `X-Forwarded-For`, as behind a proxy.
     async fn launch_with(compilers: PathBuf, arguments: &[&str], options: &[(&str, &str)]) -> Self {
+        permits::busy().await;
         let anvil = Anvil::with(&[&["--gas-limit", "100000000"], arguments].concat()).await;
         let mut launch = Launch::run(anvil.url())
             .argument("--compiler-source", compilers.display())
@@ -181,6 +182,7 @@ pub(crate) fn compilers() -> PathBuf {
 }
 
 async fn run_script(script: &str, arguments: &[&str], input: String) -> String {
+    permits::busy().await;
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(script);
     let mut command = Command::new("node");
     command.arg(script).args(arguments).env("EXPLORER_TEST_CLIENTS", clients());

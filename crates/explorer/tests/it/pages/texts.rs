@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     contracts::verifier_fixture::{COIN, Case, VerifierFixture},
-    support::{Fixture, Launch, client::Client, deadline::eventually, process::Signal},
+    support::{Fixture, Launch, client::Client, deadline::eventually, permits, process::Signal},
 };
 
 #[tokio::test]
@@ -89,6 +89,7 @@ async fn the_reference_links_back_and_has_the_colours_of_the_pages() {
 
 #[tokio::test]
 async fn the_trades_of_a_pool_are_listed_on_its_page_and_tokens_are_named_in_titles() {
+    permits::busy().await;
     let mut demo = Launch::demo(1_500).argument("--anonymous-requests-per-minute", 100_000).spawn();
     let base = demo.printed("Open   ").await;
     let client = Client::new(base.trim_end_matches('/'));

@@ -12,6 +12,7 @@ use crate::{
     support::{
         DevNode, Launch, TestExplorer, eventually,
         fixture::lower_hex,
+        permits,
         process::Process,
         receiver::{Received, Receiver},
     },
@@ -125,6 +126,7 @@ async fn wait_for_both(first: &Process, second: &Process) {
 
 #[tokio::test]
 async fn webhooks_are_shared_and_move_when_a_process_is_killed_or_stops() {
+    permits::timely().await;
     let mut scene = Scene::start().await;
     let mut first = scene.deliverer().spawn();
     let mut second = scene.deliverer().spawn();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{DevNode, TestExplorer, client::Answer};
+use crate::support::{DevNode, TestExplorer, client::Answer, permits};
 
 async fn get(explorer: &TestExplorer, path: &str, min_block: &str) -> Answer {
     let client = explorer.client();
@@ -11,6 +11,7 @@ async fn get(explorer: &TestExplorer, path: &str, min_block: &str) -> Answer {
 
 #[tokio::test]
 async fn responses_name_their_block_and_wait_for_a_requested_one() {
+    permits::timely().await;
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.chain.mine(None);

@@ -13,7 +13,7 @@ use store_embedded::{EmbeddedStore, StoreOptions};
 
 use super::{launch, register};
 use crate::support::{
-    DevNode, client::http_client, eventually, explorer::DataFolder, fixture::lower_hex, receiver::Receiver,
+    DevNode, client::http_client, eventually, explorer::DataFolder, fixture::lower_hex, permits, receiver::Receiver,
 };
 
 const QUEUED: u64 = 100_000;
@@ -66,6 +66,7 @@ async fn bare_posts(url: &str) -> f64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_thousand_messages_queued_for_a_dead_receiver_delay_no_others() {
+    permits::alone();
     let node = DevNode::start().await;
     let start = async |data: Option<DataFolder>| {
         let launch = launch(&node.url()).argument("--webhook-pending", QUEUED);

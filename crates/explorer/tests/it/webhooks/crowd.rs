@@ -13,6 +13,7 @@ use super::{launch, send};
 use crate::support::{
     DevNode, TestExplorer, eventually,
     fixture::lower_hex,
+    permits,
     receiver::{Behavior, Receiver},
 };
 
@@ -101,6 +102,7 @@ async fn usual_p99() -> Duration {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn healthy_receivers_get_events_within_a_second_whatever_the_others_do() {
+    permits::alone();
     let node = DevNode::start().await;
     let explorer = launch(&node.ws_url()).start().await;
     node.wait_for(&explorer).await;

@@ -9,6 +9,7 @@ use super::{Hook, launch, register};
 use crate::support::{
     Anvil, DevNode, eventually,
     fixture::lower_hex,
+    permits,
     receiver::{Received, Receiver},
     wallet_clients::run_client,
 };
@@ -227,6 +228,7 @@ async fn payments_and_token_transfers_of_anvil_send_verifiable_events() {
 
 #[tokio::test]
 async fn thousands_of_watched_addresses_do_not_delay_an_event() {
+    permits::timely().await;
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;
