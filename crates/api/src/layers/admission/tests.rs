@@ -137,6 +137,24 @@ async fn the_eleventh_anonymous_request_is_rejected_and_other_clients_are_not() 
     assert_eq!(server.send(stats("[::ffff:192.0.2.1]")).await.status, StatusCode::TOO_MANY_REQUESTS);
 }
 
+/// The clock of the limits stands still but for what the test lets pass.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_waits_for_retry_after_is_served() {
+    let server = TestServer::new(LimitConfig { anonymous: NonZeroU32::new(2), ..LimitConfig::default() });
+    let pass = async |seconds: u64| tokio::time::advance(std::time::Duration::from_secs(seconds)).await;
+    assert_eq!(server.send(stats("192.0.2.1")).await.status, StatusCode::OK);
+    pass(20).await;
+    assert_eq!(server.send(stats("192.0.2.1")).await.status, StatusCode::OK);
+    let refused = server.send(stats("192.0.2.1")).await;
+    assert_eq!((refused.status, refused.header("retry-after")), (StatusCode::TOO_MANY_REQUESTS, "41"));
+    pass(40).await;
+    assert_eq!(server.send(stats("192.0.2.1")).await.status, StatusCode::TOO_MANY_REQUESTS);
+    pass(1).await;
+    assert_eq!(server.send(stats("192.0.2.1")).await.status, StatusCode::OK);
+    let refused = server.send(stats("192.0.2.1")).await;
+    assert_eq!((refused.status, refused.header("retry-after")), (StatusCode::TOO_MANY_REQUESTS, "20"));
+}
+
 #[tokio::test]
 async fn the_101st_request_with_a_key_is_rejected() {
     let server = TestServer::new(LimitConfig::default());
