@@ -9,7 +9,7 @@ mod request_log;
 mod shared;
 mod windows;
 
-use std::{num::NonZeroU32, sync::Arc, time::Instant};
+use std::{num::NonZeroU32, sync::Arc};
 
 use clients::Client;
 use domain::ApiKeyId;
@@ -18,6 +18,7 @@ pub(crate) use headers::{LIMIT, POLICY, RATE_LIMIT, REMAINING, RESET};
 use request_log::{Moment, QuotaState, RequestLog};
 use shared::{Counted, SharedLimits};
 use store::SharedQuotas;
+use tokio::time::Instant;
 use windows::{Bounds, Windows};
 
 /// Enough for a busy public service; about 30 MB when every caller is at its limit.

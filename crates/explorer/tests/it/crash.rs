@@ -55,11 +55,7 @@ async fn repeated_kills_during_a_backfill_do_not_change_the_result() {
     assert!(slow.requests() < 4 * head + 1_000, "{} requests for {head} blocks", slow.requests());
 
     let expected = expected_state(&node.rpc, 0, []).await;
-    let found = read_api(&explorer, expected.address_names()).await;
-    found.assert_equals(&expected, "explorer and node");
-    let fresh = TestExplorer::start(&node.url()).await;
-    node.wait_for(&fresh).await;
-    found.assert_equals(&read_api(&fresh, expected.address_names()).await, "killed index and new");
+    read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use devchain::{
     traffic::{HistoryPlan, Traffic},
 };
 
-use crate::support::{FaultyNode, Launch, TestExplorer};
+use crate::support::{FaultyNode, Launch, TestExplorer, permits};
 
 /// Empty blocks, more than the undo data covers.
 fn chain_of(blocks: u64) -> DevChain {
@@ -29,6 +29,9 @@ fn chain_of(blocks: u64) -> DevChain {
 
 /// A chain with all contracts and this many transactions, a few in each block.
 async fn busy_chain(transactions: u64) -> DevChain {
+    if transactions >= permits::LONG_CHAIN {
+        permits::busy().await;
+    }
     let plan = HistoryPlan { transactions, end: 1_800_000_000, block_seconds: 3, days: 0 };
     let genesis_timestamp = plan.genesis_timestamp();
     let config = DevChainConfig { genesis_timestamp, accounts: 12, traces: false, ..DevChainConfig::default() };

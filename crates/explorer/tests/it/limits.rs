@@ -99,16 +99,3 @@ async fn every_response_has_rate_limit_headers_even_errors() {
         }
     }
 }
-
-#[tokio::test]
-async fn a_client_that_waits_for_retry_after_is_served() {
-    let node = DevNode::start().await;
-    let explorer = Launch::run(&node.url()).variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 1).start().await;
-    assert_eq!(explorer.get("/api/v1/stats").await.status, 200);
-    let refused = explorer.get("/api/v1/stats").await;
-    assert_eq!(refused.status, 429);
-    let wait: u64 = refused.header("retry-after").parse().unwrap();
-    tokio::time::sleep(std::time::Duration::from_secs(wait)).await;
-    assert_eq!(explorer.get("/api/v1/stats").await.status, 200);
-    assert_eq!(explorer.get("/api/v1/stats").await.status, 429);
-}

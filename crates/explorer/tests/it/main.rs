@@ -19,6 +19,7 @@ mod coverage;
 mod crash;
 mod data_folder;
 mod demo;
+mod dependencies;
 mod deployment;
 mod dialects;
 mod docs;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     real_contracts::contracts::{deploy, send},
-    support::{Anvil, Launch, TestExplorer, client::Answer, eventually},
+    support::{Anvil, Launch, TestExplorer, client::Answer, eventually, permits},
     webhooks::egress::NameServer,
 };
 
@@ -345,6 +345,7 @@ async fn metadata_is_refreshed_on_request_and_stays_if_the_host_fails() {
 
 #[tokio::test]
 async fn a_host_that_does_not_respond_holds_up_neither_its_reader_nor_others() {
+    permits::timely().await;
     let (collection, host) = (Collection::deploy().await, Host::start().await);
     let silent = host.put("/silent", Reply::Hang);
     for id in 1..=20 {

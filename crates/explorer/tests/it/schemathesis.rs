@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::support::{
     Launch,
     client::Client,
+    permits,
     process::{Process, Signal, output},
     wallet_clients::installed_clients,
 };
@@ -46,6 +47,7 @@ struct Demo {
 
 impl Demo {
     async fn start() -> Self {
+        permits::busy().await;
         let no_limit = 1_000_000;
         let launch = Launch::demo(600)
             .argument("--anonymous-requests-per-minute", no_limit)

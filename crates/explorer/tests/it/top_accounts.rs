@@ -118,18 +118,21 @@ async fn follows_the_chain(launch: impl FnOnce(Launch) -> Launch) {
 
     // Without new blocks, the node is not asked.
     let calls = || faulty.request_counts().methods.get("eth_call").copied().unwrap_or_default();
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
     let before = calls();
-    tokio::time::sleep(Duration::from_secs(4)).await;
+    // Longer than the pause between two updates.
+    tokio::time::sleep(Duration::from_millis(3_500)).await;
     assert_eq!(calls(), before);
 
     // While the node does not tell balances, the list stays, with its block.
     let down = |method| (method, Fault::Error(-32_603, "internal error"), 1.0);
     faulty.set_behavior(Script { faults: vec![down("eth_call"), down("eth_getBalance")], ..Script::default() });
-    let block = node.chain.head().number;
+    let (block, failed) = (node.chain.head().number, faulty.request_counts().failed);
     pay(&node, rich, share);
     node.wait_for(&explorer).await;
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    eventually("a request for balances", async || (faulty.request_counts().failed > failed).then_some(())).await;
+    // The response is in.
+    tokio::time::sleep(Duration::from_millis(500)).await;
     let kept = explorer.json(PATH).await;
     assert_eq!((&kept["block"], &kept["allAddressesRead"]), (&json!(block), &json!(true)));
     assert_eq!(listed(&explorer).await, reverted);

@@ -8,11 +8,13 @@ use super::{
     hostile::{ONE_BYTE_CODE, client_ip, endless, join_all},
     verifier_fixture::{COIN, Case, VerifierFixture},
 };
+use crate::support::permits;
 
 const VERSION: &str = "0.8.20";
 
 #[tokio::test]
 async fn verifications_are_scheduled_fairly_among_clients() {
+    permits::timely().await;
     let fixture = VerifierFixture::start().await;
     let mut addresses = Vec::new();
     for _ in 0..4 {

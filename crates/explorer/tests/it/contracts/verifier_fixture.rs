@@ -1,13 +1,16 @@
 use std::{
+    collections::HashMap,
     io::Write,
     path::PathBuf,
     process::{Command, Stdio},
+    sync::{Arc, LazyLock, Mutex},
     time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
-use crate::support::{Anvil, Launch, TestExplorer, client::Answer, eventually};
+use crate::support::{Anvil, Launch, TestExplorer, client::Answer, eventually, permits};
 
 /// An anvil, and an explorer with compilers.
 #[derive(Debug)]
@@ -75,6 +78,7 @@ impl VerifierFixture {
 
     /// Clients set their IP address with `X-Forwarded-For`, as behind a proxy.
     async fn launch_with(compilers: PathBuf, arguments: &[&str], options: &[(&str, &str)]) -> Self {
+        permits::busy().await;
         let anvil = Anvil::with(&[&["--gas-limit", "100000000"], arguments].concat()).await;
         let mut launch = Launch::run(anvil.url())
             .argument("--compiler-source", compilers.display())
@@ -181,6 +185,7 @@ pub(crate) fn compilers() -> PathBuf {
 }
 
 async fn run_script(script: &str, arguments: &[&str], input: String) -> String {
+    permits::busy().await;
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(script);
     let mut command = Command::new("node");
     command.arg(script).args(arguments).env("EXPLORER_TEST_CLIENTS", clients());
@@ -195,10 +200,18 @@ async fn run_script(script: &str, arguments: &[&str], input: String) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Outputs by version and inputs: many tests compile the same contract.
+static COMPILED: LazyLock<Mutex<HashMap<(String, String), Arc<OnceCell<Vec<Value>>>>>> = LazyLock::new(Mutex::default);
+
 /// Compiles with the package's own wrapper instead of product code, as an independent check.
 pub(crate) async fn compile(version: &str, inputs: Vec<Value>) -> Vec<Value> {
-    let printed = run_script("compile.mjs", &[version], Value::from(inputs).to_string()).await;
-    serde_json::from_str(&printed).unwrap()
+    let inputs = Value::from(inputs).to_string();
+    let compiled = COMPILED.lock().unwrap().entry((version.to_owned(), inputs.clone())).or_default().clone();
+    let outputs = compiled.get_or_init(async || {
+        let printed = run_script("compile.mjs", &[version], inputs).await;
+        serde_json::from_str(&printed).unwrap()
+    });
+    outputs.await.clone()
 }
 
 /// Flattens contracts of npm packages and their imports into one file.

@@ -11,7 +11,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::{DevNode, Launch, TestExplorer, slow_proxy::SlowProxy};
+use crate::support::{DevNode, Launch, TestExplorer, permits, slow_proxy::SlowProxy};
 
 /// A connection from this address of the loopback network.
 async fn connect_from(last: u8, explorer: &TestExplorer) -> TcpStream {
@@ -35,6 +35,7 @@ async fn read(stream: &mut TcpStream) -> String {
 
 #[tokio::test]
 async fn one_client_address_cannot_use_all_connections() {
+    permits::timely().await;
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url())
         .argument("--max-connections", 64)

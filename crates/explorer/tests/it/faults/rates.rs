@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 use devchain::DevChain;
 
 use super::{busy_chain, chain_of, index};
-use crate::support::{ANY, Fault, FaultyNode, Launch, Script, eventually};
+use crate::support::{ANY, Fault, FaultyNode, Launch, Script, eventually, permits};
 
 #[tokio::test]
 async fn sync_keeps_half_of_its_rate_when_a_fifth_of_the_requests_fail() {
+    permits::alone();
     let chain = busy_chain(1_500).await;
-    for _ in 0..1_600 {
+    for _ in 0..1_000 {
         chain.mine(None);
     }
     // Other work on the machine only lowers the ratio: the best of five counts.
@@ -61,6 +62,7 @@ async fn blocks_per_second(node: &FaultyNode) -> f64 {
 
 #[tokio::test]
 async fn sync_uses_the_rate_limit_of_a_node_and_rarely_exceeds_it() {
+    permits::alone();
     for retry_after in [None, Some(1)] {
         // A machine that pauses loses requests that the node would have served: the best of three counts.
         let mut failures = Vec::new();

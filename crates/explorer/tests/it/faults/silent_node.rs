@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::busy_chain;
-use crate::support::{ANY, Fault, FaultyNode, Launch, Script, TestExplorer, eventually, fixture::lower_hex};
+use crate::support::{ANY, Fault, FaultyNode, Launch, Script, TestExplorer, eventually, fixture::lower_hex, permits};
 
 fn silent() -> Script {
     Script { faults: vec![(ANY, Fault::Hang, 1.0)], ..Script::default() }
@@ -21,6 +21,7 @@ async fn wait_for_status(explorer: &TestExplorer, status: &str) -> Value {
 
 #[tokio::test]
 async fn a_silent_node_and_its_recovery_are_detected_within_fifteen_seconds() {
+    permits::timely().await;
     let chain = busy_chain(60).await;
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = Launch::run(&node.url()).start().await;
@@ -42,6 +43,7 @@ async fn a_silent_node_and_its_recovery_are_detected_within_fifteen_seconds() {
 
 #[tokio::test]
 async fn a_backfill_switches_away_from_a_node_that_falls_silent() {
+    permits::timely().await;
     let chain = busy_chain(1_000).await;
     for _ in 0..1_000 {
         chain.mine(None);
@@ -64,6 +66,7 @@ async fn a_backfill_switches_away_from_a_node_that_falls_silent() {
 
 #[tokio::test]
 async fn addresses_are_served_from_the_index_while_the_node_is_silent() {
+    permits::timely().await;
     let chain = busy_chain(60).await;
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = Launch::run(&node.url()).start().await;

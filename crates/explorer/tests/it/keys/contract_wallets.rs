@@ -10,6 +10,7 @@ use super::{expect_problem, list};
 use crate::support::{
     Anvil, DevNode, TestExplorer,
     key_request::{KeyRequest, hex_of, now, owner_of, sign, text},
+    permits,
 };
 
 /// Contract wallets on the dev chain.
@@ -51,6 +52,7 @@ impl Wallets {
 
 #[tokio::test]
 async fn a_contract_wallet_validates_the_signature_of_its_owner() {
+    permits::timely().await;
     let node = DevNode::start().await;
     let wallets = Wallets::deploy(&node);
     let (signer, other, salt) = (&node.chain.accounts()[1], &node.chain.accounts()[2], B256::ZERO);

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::PRIVATE_KEY;
 use crate::{
     contracts::verifier_fixture::{VerifierFixture, as_word, calldata, code_of, compile, input, word},
-    support::{DevNode, TestExplorer, wallet_clients::run_client},
+    support::{DevNode, TestExplorer, permits, wallet_clients::run_client},
 };
 
 const PATH: &str = "Ledger.sol";
@@ -96,6 +96,7 @@ async fn a_contract_is_verified_and_called_in_a_real_browser() {
 
 #[tokio::test]
 async fn a_transaction_is_shown_without_input_and_logs_while_the_node_is_down() {
+    permits::timely().await;
     let mut node = DevNode::start().await;
     let payment = node.chain.send(0, TxKind::Call(node.account(1)), U256::from(5), []).unwrap();
     node.chain.mine(None);

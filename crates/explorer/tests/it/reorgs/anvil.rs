@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::assert_equals_new_index;
+use super::assert_equals_node;
 use crate::support::{Anvil, TestExplorer, expected_state};
 
 /// Payments, one per block.
@@ -24,16 +24,16 @@ async fn reorgs_of_anvil_leave_no_orphaned_data() {
         let payment = json!([{"from": accounts[5], "to": accounts[6], "value": "0x7"}, 0]);
         anvil.rpc.call("anvil_reorg", json!([depth, [payment]])).await;
         anvil.wait_for(&explorer).await;
-        api_state = assert_equals_new_index(&explorer, &anvil.rpc, &api_state, &format!("depth {depth}")).await;
+        api_state = assert_equals_node(&explorer, &anvil.rpc, &api_state, &format!("depth {depth}")).await;
     }
 
     let before = anvil.block_number().await;
     anvil.rpc.call("anvil_rollback", json!([4])).await;
     assert_eq!(anvil.block_number().await, before - 4);
     anvil.wait_for(&explorer).await;
-    api_state = assert_equals_new_index(&explorer, &anvil.rpc, &api_state, "rolled back").await;
+    api_state = assert_equals_node(&explorer, &anvil.rpc, &api_state, "rolled back").await;
 
     pay(&anvil, &accounts, 2).await;
     anvil.wait_for(&explorer).await;
-    assert_equals_new_index(&explorer, &anvil.rpc, &api_state, "gone on").await;
+    assert_equals_node(&explorer, &anvil.rpc, &api_state, "gone on").await;
 }

@@ -1,6 +1,6 @@
 use devchain::ReorgedTransactions::{self, Drop, Replay};
 
-use super::assert_equals_new_index;
+use super::assert_equals_node;
 use crate::support::{DevNode, TestExplorer, expected_state};
 
 #[tokio::test]
@@ -22,7 +22,7 @@ async fn reorgs_of_any_depth_leave_no_orphaned_data() {
         let what = format!("{depth} blocks replaced by {new_blocks}, {transactions:?}");
         node.chain.reorg(depth, new_blocks, transactions).unwrap();
         node.wait_for(&explorer).await;
-        api_state = assert_equals_new_index(&explorer, &node.rpc, &api_state, &what).await;
+        api_state = assert_equals_node(&explorer, &node.rpc, &api_state, &what).await;
         assert_eq!(explorer.json("/health").await["status"], "ok", "{what}");
         for _ in 0..3 {
             traffic.step().unwrap();
@@ -44,7 +44,7 @@ async fn a_reorg_during_downtime_is_detected_at_the_start() {
         node.chain.reorg(depth, new_blocks, Drop).unwrap();
         explorer = TestExplorer::start_on(&node.url(), &data).await;
         node.wait_for(&explorer).await;
-        api_state = assert_equals_new_index(&explorer, &node.rpc, &api_state, "after the start").await;
+        api_state = assert_equals_node(&explorer, &node.rpc, &api_state, "after the start").await;
         for _ in 0..8 {
             traffic.step().unwrap();
             node.chain.mine(None);
@@ -68,5 +68,5 @@ async fn many_reorgs_in_a_row_end_at_the_tip_of_the_node() {
     }
     node.chain.mine(None);
     node.wait_for(&explorer).await;
-    assert_equals_new_index(&explorer, &node.rpc, &before, "after many").await;
+    assert_equals_node(&explorer, &node.rpc, &before, "after many").await;
 }

@@ -6,7 +6,7 @@ use devchain::{
     traffic::{HistoryPlan, Traffic},
 };
 
-use super::{Rpc, TestExplorer};
+use super::{Rpc, TestExplorer, permits};
 
 /// A dev chain, served by the test process.
 #[derive(Debug)]
@@ -42,6 +42,9 @@ impl DevNode {
     }
 
     pub(crate) async fn with_traffic_on(config: DevChainConfig, transactions: u64) -> (Self, Traffic) {
+        if transactions >= permits::LONG_CHAIN {
+            permits::busy().await;
+        }
         let plan = HistoryPlan { transactions, end: 1_800_000_000, block_seconds: 3, days: 0 };
         let genesis_timestamp = plan.genesis_timestamp();
         let config = DevChainConfig { genesis_timestamp, accounts: 12, ..config };
@@ -57,6 +60,7 @@ impl DevNode {
     }
 
     pub(crate) async fn serve(chain: DevChain) -> Self {
+        permits::enter();
         let server = chain.serve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.unwrap();
         let (rpc, address) = (Rpc::new(server.url()), server.local_addr());
         Self { chain, rpc, server: Some(server), address }

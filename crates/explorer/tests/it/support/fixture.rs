@@ -10,7 +10,7 @@ use devchain::TransactionForm;
 use tempfile::NamedTempFile;
 use tokio::{runtime::Runtime, sync::Mutex};
 
-use super::{DevNode, Launch, TestExplorer, eventually};
+use super::{DevNode, Launch, TestExplorer, eventually, permits};
 
 /// Stores and logs the word in its call data; reverts without input.
 const LOGGER: [u8; 40] = hex!("601c600c600039601c6000f33660095760006000fd5b60003580600055600052602a60206000a100");
@@ -53,6 +53,7 @@ static SHARED: Mutex<Weak<Fixture>> = Mutex::const_new(Weak::new());
 impl Fixture {
     /// The running fixture, or a new one. It is dropped with the last test that uses it.
     pub(crate) async fn shared() -> Arc<Self> {
+        permits::enter();
         let mut shared = SHARED.lock().await;
         if let Some(fixture) = shared.upgrade() {
             return fixture;

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{node_process::NodeProcess, process::Process, wallet_clients::installed_clients};
+use super::{node_process::NodeProcess, permits, process::Process, wallet_clients::installed_clients};
 
 /// A real Hardhat or ganache node as installed by ./test, with its unlocked accounts.
 #[derive(Debug)]
@@ -32,6 +32,7 @@ pub(crate) enum NpmNodeKind {
 
 impl NpmNode {
     pub(crate) async fn start(kind: NpmNodeKind) -> Self {
+        permits::busy().await;
         let installed = installed_clients();
         let scripts = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
         let home = tempfile::tempdir().unwrap();

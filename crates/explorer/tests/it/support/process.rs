@@ -8,7 +8,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::eventually;
+use super::{eventually, permits};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Signal {
@@ -62,6 +62,7 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn spawn(command: &mut Command) -> Self {
+        permits::enter();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
         let guard = guard_of(child.id());
@@ -124,6 +125,10 @@ impl Process {
         shell(&format!("kill -{name} {}", self.child.id())).status().unwrap();
         let status = self.ended().await;
         Ended { status, took: started.elapsed(), log: self.stderr() }
+    }
+
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
     }
 
     /// SIGSTOP: it keeps everything, and does nothing.

@@ -2,7 +2,7 @@ use std::{path::PathBuf, process::Command};
 
 use serde_json::Value;
 
-use super::process::output;
+use super::{permits, process::output};
 
 /// Where ./test installs programs of other languages.
 pub(crate) fn installed_clients() -> PathBuf {
@@ -16,6 +16,7 @@ pub(crate) fn installed_clients() -> PathBuf {
 
 /// Runs a script of tests/clients with the libraries that ./test installs, and returns the JSON that it prints.
 pub(crate) async fn run_client(script: &str, arguments: &[&str]) -> Value {
+    permits::busy().await;
     let installed = installed_clients();
     let program = match script.rsplit_once('.') {
         Some((_, "py")) => installed.join("python/bin/python"),

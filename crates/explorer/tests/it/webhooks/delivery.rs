@@ -152,7 +152,7 @@ async fn a_silent_receiver_and_an_endless_body_fail_after_ten_seconds() {
         .await;
         let attempt = &failed["attempts"][0];
         assert!(attempt["error"].as_str().unwrap().contains("10 seconds"), "{attempt}");
-        assert!((10_000..12_000).contains(&attempt["milliseconds"].as_u64().unwrap()), "{attempt}");
+        assert!((10_000..15_000).contains(&attempt["milliseconds"].as_u64().unwrap()), "{attempt}");
         assert_eq!((&attempt["statusCode"], &attempt["answer"]), (&Value::Null, &Value::Null));
     }
 }

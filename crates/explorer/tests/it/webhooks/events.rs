@@ -9,6 +9,7 @@ use super::{Hook, launch, register};
 use crate::support::{
     Anvil, DevNode, eventually,
     fixture::lower_hex,
+    permits,
     receiver::{Received, Receiver},
     wallet_clients::run_client,
 };
@@ -24,7 +25,9 @@ async fn assert_libraries_verify(messages: &[(&Hook, &Received)]) {
     file.write_all(json!(list).to_string().as_bytes()).unwrap();
     let verdicts = run_client("verify_webhook.mjs", &[file.path().to_str().unwrap()]).await;
     let right = json!({ "octokit": true, "standard": true, "octokitForged": false, "standardForged": false });
-    for (verdict, (_, message)) in verdicts.as_array().unwrap().iter().zip(messages) {
+    let verdicts = verdicts.as_array().unwrap();
+    assert_eq!(verdicts.len(), messages.len());
+    for (verdict, (_, message)) in verdicts.iter().zip(messages) {
         assert_eq!(verdict, &right, "{message:?}");
     }
 }
@@ -227,6 +230,7 @@ async fn payments_and_token_transfers_of_anvil_send_verifiable_events() {
 
 #[tokio::test]
 async fn thousands_of_watched_addresses_do_not_delay_an_event() {
+    permits::timely().await;
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;

@@ -77,7 +77,7 @@ async fn queued_messages_of_an_orphaned_block_are_never_delivered_even_after_a_r
     let hook = register(&explorer, &receiver.url("/hook"), &bob, &["tx", "removed"]).await;
     node.chain.send(0, TxKind::Call(node.account(1)), U256::from(1), []).unwrap();
     node.chain.mine(None);
-    receiver.wait_for("/hook", 1).await;
+    let attempted = receiver.wait_for("/hook", 1).await[0].at;
     eventually("the failure", async || (hook.deliveries(&explorer).await.first()?["attemptCount"] == 1).then_some(()))
         .await;
     // The reorg happens while the explorer is down.
@@ -90,7 +90,8 @@ async fn queued_messages_of_an_orphaned_block_are_never_delivered_even_after_a_r
     })
     .await;
     receiver.set_behavior("/hook", Behavior::Status(200));
-    tokio::time::sleep(std::time::Duration::from_secs(11)).await;
+    // Until the retry would be due.
+    tokio::time::sleep_until((attempted + std::time::Duration::from_millis(11_500)).into()).await;
     assert_eq!(receiver.count(), 1);
     let deliveries = hook.deliveries(&explorer).await;
     assert_eq!(deliveries.len(), 1, "{deliveries:?}");

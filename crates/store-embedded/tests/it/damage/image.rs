@@ -4,26 +4,26 @@ use std::{
 };
 
 /// All files of a folder at one moment, as left by a killed process.
-pub(crate) struct Image {
-    pub(crate) files: Vec<ImageFile>,
+pub(super) struct Image {
+    pub(super) files: Vec<ImageFile>,
 }
 
-pub(crate) struct ImageFile {
-    pub(crate) path: PathBuf,
+pub(super) struct ImageFile {
+    pub(super) path: PathBuf,
     /// Without the zeros at the end.
-    pub(crate) bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     length: u64,
 }
 
 impl Image {
-    pub(crate) fn of(folder: &Path) -> Self {
+    pub(super) fn of(folder: &Path) -> Self {
         let mut files = Vec::new();
         collect(folder, Path::new(""), &mut files);
         files.sort_by(|a, b| a.path.cmp(&b.path));
         Self { files }
     }
 
-    pub(crate) fn write_to(&self, folder: &Path) {
+    pub(super) fn write_to(&self, folder: &Path) {
         for ImageFile { path, bytes, length } in &self.files {
             let path = folder.join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();

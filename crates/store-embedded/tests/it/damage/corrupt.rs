@@ -2,7 +2,7 @@ use std::{fs, path::Path};
 
 use rand::{Rng, rngs::StdRng};
 
-use crate::image::{Image, ImageFile};
+use super::image::{Image, ImageFile};
 
 /// Each kind of file is equally likely, however many files it has.
 const KINDS: [fn(&str) -> bool; 6] = [
@@ -15,7 +15,7 @@ const KINDS: [fn(&str) -> bool; 6] = [
 ];
 
 /// Damages one file of a folder in one way, and describes it.
-pub(crate) fn damage_one(rng: &mut StdRng, image: &Image, folder: &Path) -> String {
+pub(super) fn damage_one(rng: &mut StdRng, image: &Image, folder: &Path) -> String {
     let kind = KINDS[rng.random_range(0..KINDS.len())];
     let files: Vec<&ImageFile> =
         image.files.iter().filter(|file| kind(file.path.to_str().unwrap()) && !file.bytes.is_empty()).collect();

@@ -1,7 +1,5 @@
 //! Copies of all records between two data folders.
 
-#![allow(clippy::unwrap_used)]
-
 use store::conformance::run_record_transfer;
 use store_embedded::{EmbeddedStore, StoreOptions};
 

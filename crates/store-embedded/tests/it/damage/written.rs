@@ -6,20 +6,20 @@ use store::{
 };
 use store_embedded::{EmbeddedStore, StoreOptions};
 
-use crate::image::Image;
+use super::image::Image;
 
 /// Small buffers, so that tables are flushed.
-pub(crate) fn options() -> StoreOptions {
+pub(super) fn options() -> StoreOptions {
     StoreOptions { write_buffer_bytes: 100 << 10, cache_bytes: 4 << 20, ..StoreOptions::default() }
 }
 
 /// Writes a folder and returns its files while the store is still open.
-pub(crate) fn write_folder() -> (WrittenData, Image) {
+pub(super) fn write_folder() -> (WrittenData, Image) {
     write_with(options())
 }
 
 /// The same, with everything in the journal only.
-pub(crate) fn write_folder_without_tables() -> (WrittenData, Image) {
+pub(super) fn write_folder_without_tables() -> (WrittenData, Image) {
     write_with(StoreOptions::default())
 }
 
@@ -33,10 +33,10 @@ fn write_with(options: StoreOptions) -> (WrittenData, Image) {
 }
 
 /// Panics on wrong data; returns an error that the store reported.
-pub(crate) fn check(written: &WrittenData, store: &EmbeddedStore, durable: &DurableData) -> Result<(), StoreError> {
+pub(super) fn check(written: &WrittenData, store: &EmbeddedStore, durable: &DurableData) -> Result<(), StoreError> {
     block_on(written.check(store, &|| store.reader().fingerprint(), durable))
 }
 
-pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }

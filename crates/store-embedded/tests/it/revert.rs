@@ -1,7 +1,5 @@
 //! A revert undoes a commit byte for byte.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
-
 use domain::BlockChanges;
 use proptest::prelude::*;
 use store::{ChainWriter, Undo, conformance::RandomChain};

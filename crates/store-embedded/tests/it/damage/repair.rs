@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use store::StoreError;
 use store_embedded::EmbeddedStore;
 
-use crate::{
+use super::{
     image::Image,
     written::{block_on, check, options, write_folder, write_folder_without_tables},
 };

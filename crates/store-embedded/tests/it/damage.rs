@@ -1,9 +1,6 @@
 //! Flipped bits and truncated files. Whatever happens to the files of a folder that was not closed, reads return what
 //! was written or fail: never something else.
 
-// All of this is test code, also where clippy does not detect it.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stdout)]
-
 mod corrupt;
 mod image;
 mod repair;
@@ -18,7 +15,7 @@ use rand::{SeedableRng, rngs::StdRng};
 use store::{ChainReader, StoreError, conformance::WrittenData};
 use store_embedded::EmbeddedStore;
 
-use crate::{
+use self::{
     corrupt::damage_one,
     image::Image,
     written::{block_on, check, options, write_folder},

@@ -1,7 +1,5 @@
 //! Verified contracts: the conformance suite on the embedded store, and restarts.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
-
 use std::sync::Arc;
 
 use domain::PageRequest;

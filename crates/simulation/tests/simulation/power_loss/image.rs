@@ -12,12 +12,12 @@ use std::{
 
 use rand::{Rng, rngs::StdRng};
 
-use crate::recording::{Inode, Operation, Recording};
+use super::recording::{Inode, Operation, Recording};
 
 const PAGE: u64 = 4 << 10;
 
 /// Writes a possible image of the folder after a power loss before operation `cut`, and describes the loss.
-pub(crate) fn write_image(recording: &Recording, cut: usize, rng: &mut StdRng, folder: &Path) -> String {
+pub(super) fn write_image(recording: &Recording, cut: usize, rng: &mut StdRng, folder: &Path) -> String {
     let done = &recording.operations[..cut];
     let mut synced: HashMap<Inode, usize> = HashMap::new();
     let mut synced_names = 0;

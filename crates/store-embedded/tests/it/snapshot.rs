@@ -1,8 +1,5 @@
 //! Snapshots of a store that is written to, and restoring them.
 
-// All of this is test code, also where clippy does not detect it.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -1,7 +1,5 @@
 //! The conformance suite of the `store` crate on the embedded store.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
-
 use store::conformance::{Plan, Subject, run, run_contract_data, run_writers};
 use store_embedded::{EmbeddedStore, StoreOptions};
 

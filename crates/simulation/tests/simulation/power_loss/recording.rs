@@ -8,10 +8,10 @@ use std::{
 use store::conformance::DurableData;
 
 /// Identifies a file independently of its name.
-pub(crate) type Inode = usize;
+pub(super) type Inode = usize;
 
 #[derive(Debug)]
-pub(crate) enum Operation {
+pub(super) enum Operation {
     CreateFile { path: PathBuf, inode: Inode },
     CreateFolder { path: PathBuf },
     Write { inode: Inode, offset: u64, bytes: Vec<u8> },
@@ -23,8 +23,8 @@ pub(crate) enum Operation {
     Acknowledge { what: String },
 }
 
-pub(crate) struct Recording {
-    pub(crate) operations: Vec<Operation>,
+pub(super) struct Recording {
+    pub(super) operations: Vec<Operation>,
 }
 
 struct Parser {
@@ -39,7 +39,7 @@ struct Parser {
 }
 
 impl Recording {
-    pub(crate) fn parse(text: &str, folder: &Path) -> Self {
+    pub(super) fn parse(text: &str, folder: &Path) -> Self {
         let mut parser = Parser {
             root: folder.join("data"),
             log: folder.join("acknowledged"),
@@ -67,7 +67,7 @@ impl Recording {
     }
 
     /// What was acknowledged to the process before operation `cut`.
-    pub(crate) fn acknowledged(&self, cut: usize) -> DurableData {
+    pub(super) fn acknowledged(&self, cut: usize) -> DurableData {
         let mut all = DurableData::default();
         for operation in &self.operations[..cut] {
             if let Operation::Acknowledge { what } = operation {
@@ -81,7 +81,7 @@ impl Recording {
         all
     }
 
-    pub(crate) fn describe(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
         for operation in &self.operations {
             let text = format!("{operation:?}");

@@ -2,11 +2,8 @@
 //! renames, truncations and syncs, the test builds images of the folder after a power loss: synced data is complete, the
 //! rest is complete, missing or torn.
 //!
-//! Needs strace, hence ignored: `cargo test --release -p simulation --test power_loss -- --ignored --nocapture`.
+//! Needs strace, hence ignored: `cargo test --release -p simulation -- --ignored --nocapture power_loss`.
 //! `POWER_LOSS_IMAGES=10000` tests more images, `POWER_LOSS_SEED=7` other ones.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stdout)]
-#![cfg(target_os = "linux")]
 
 mod image;
 mod recording;
@@ -27,7 +24,7 @@ use store::{
 };
 use store_embedded::{EmbeddedStore, StoreOptions};
 
-use crate::{image::write_image, recording::Recording};
+use self::{image::write_image, recording::Recording};
 
 const IMAGES: u64 = 200;
 /// Commits between two syncs of the index.
@@ -74,7 +71,7 @@ fn record(folder: &Path) -> Recording {
         .args(["-f", "-y", "-xx", "-s", "100000000", "-e", CALLS, "-o"])
         .arg(&trace)
         .arg(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "writes_a_folder", "--test-threads=1"])
+        .args(["--ignored", "--exact", "power_loss::writes_a_folder", "--test-threads=1"])
         .env(DATA, folder)
         .output()
         .expect("strace is needed: install it");

@@ -1,8 +1,5 @@
 //! Bits that flip in tables on the disk: a verification says which rows and blocks are affected.
 
-// All of this is test code, also where clippy does not detect it.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
 use std::{
     fs,
     path::{Path, PathBuf},
