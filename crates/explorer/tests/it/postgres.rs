@@ -16,10 +16,9 @@ use self::server::Server;
 use crate::{
     contracts::verifier_fixture::{Case, compile_case, compilers},
     support::{
-        Anvil, DevNode, Launch, TestExplorer,
-        client::Client,
-        eventually,
+        Anvil, DevNode, Launch, TestExplorer, eventually,
         key_request::{KeyRequest, post},
+        permits,
         process::Process,
         receiver::Receiver,
     },
@@ -127,6 +126,7 @@ pub(crate) async fn responses(explorer: &TestExplorer) -> BTreeMap<String, Strin
         get(format!("/api/v1/transactions?address={address}&limit=5&page=2")).await;
     }
     let (one, other) = (&addresses[1], &addresses[addresses.len() / 2]);
+    let mut answered = 0;
     for entity in ["transactions", "blocks", "tokens", "token_transfers", "dex_trades", "logs"] {
         for filter in [
             json!({}),
@@ -140,21 +140,18 @@ pub(crate) async fn responses(explorer: &TestExplorer) -> BTreeMap<String, Strin
             json!({ "tokenAddress": tokens[0], "address": one }),
             json!({ "blockNumber": 5 }),
         ] {
-            for (order, page) in [("desc", 1), ("asc", 2)] {
-                let body = json!({ "entity": entity, "filter": filter, "orderBy": order, "page": page, "limit": 6 });
-                let answer = query(&client, &body).await;
-                found.insert(body.to_string(), answer);
+            for (order, offset) in [("desc", 0), ("asc", 6)] {
+                let body =
+                    json!({ "entity": entity, "filter": filter, "orderBy": order, "offset": offset, "limit": 6 });
+                let answer = client.try_query(body.to_string()).await;
+                // Some filters are not for all entities.
+                answered += usize::from(answer.status == 200);
+                found.insert(body.to_string(), format!("{} {}", answer.status, answer.text));
             }
         }
     }
+    assert!(answered > 20, "only {answered} queries are valid");
     found
-}
-
-/// The status and the body.
-async fn query(client: &Client, body: &Value) -> String {
-    let request = client.request("POST", "/api/v1/query").header("Content-Type", "application/json");
-    let answer = client.send(request.body(body.to_string())).await;
-    format!("{} {}", answer.status, answer.text)
 }
 
 /// Without what depends on the process: error bodies name their request.
@@ -205,6 +202,8 @@ async fn assert_same(embedded: &TestExplorer, postgres: &TestExplorer, what: &st
 
 #[tokio::test]
 async fn both_stores_give_the_same_responses_before_and_after_reorgs() {
+    // A trace that takes too long is missing in one of them.
+    permits::timely().await;
     let server = Server::shared();
     let (node, mut traffic) = DevNode::with_traffic(250).await;
     let embedded = TestExplorer::start(&node.url()).await;
