@@ -55,7 +55,8 @@ class Reference {
     if (rest.example !== undefined) return rest.example;
     if (rest.examples !== undefined) return rest.examples[0];
     if (rest.enum) return rest.enum[0];
-    for (const choice of rest.oneOf ?? rest.anyOf ?? rest.allOf ?? []) {
+    if (rest.allOf) return Object.assign({}, ...rest.allOf.map((part) => this.example(part, depth + 1)));
+    for (const choice of rest.oneOf ?? rest.anyOf ?? []) {
       const value = this.example(choice, depth + 1);
       if (value !== null) return value;
     }
@@ -77,7 +78,7 @@ function parameterField(reference, parameter, id) {
   if (parameter.in === "path") input.value = example ?? schema.example ?? "";
   input.placeholder = String(example ?? schema.default ?? schema.example ?? "");
   const label = make("label", { htmlFor: id, className: parameter.required ? "required" : "" }, make("code", {}, parameter.name));
-  return make("div", { className: "field" }, label, input, make("small", {}, `${parameter.in}: ${parameter.description ?? ""}`));
+  return make("div", { className: "field" }, label, input, make("small", {}, `${parameter.in}: `, ...inline(parameter.description)));
 }
 
 // The fields of a body: a row per field, and a table per alternative.

@@ -53,7 +53,8 @@ async fn the_openapi_document_is_compressed_if_the_client_accepts_it() {
     for encoding in ["gzip", "br"] {
         let compressed = client.request("GET", PATH).header("Accept-Encoding", encoding).send().await.unwrap();
         let headers = compressed.headers().clone();
-        assert_eq!((&headers["content-encoding"], &headers["etag"]), (encoding, plain.header("etag")));
+        assert_eq!(headers["content-encoding"], encoding);
+        assert_eq!(headers["etag"], plain.header("etag"), "{encoding}");
         let length = compressed.bytes().await.unwrap().len();
         assert!(length * 5 < plain.text.len(), "{encoding}: {length} of {} bytes", plain.text.len());
     }
