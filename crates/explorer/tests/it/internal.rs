@@ -163,12 +163,16 @@ async fn kills_while_internal_transactions_are_filled_in_do_not_change_the_resul
     let slow = Script { delay: Duration::from_millis(15), ..Script::default() };
     let node = FaultyNode::start(&chain, 5, slow).await;
     let mut explorer = TestExplorer::start(&node.url()).await;
+    let mut kills = 0;
     for _ in 0..4 {
         node.wait_for(&explorer).await;
         tokio::time::sleep(Duration::from_millis(60)).await;
+        let stats = explorer.json("/api/v1/stats").await;
+        kills += usize::from(stats["internalTransactionsFrom"] != 0);
         let data = explorer.kill();
         explorer = TestExplorer::start_on(&node.url(), &data).await;
     }
+    assert!(kills >= 1, "internal transactions were complete before the first kill");
     node.wait_for(&explorer).await;
     wait_for_reach(&explorer, 0, head).await;
     assert_equals_traces(&explorer, &node.rpc, head).await;

@@ -15,7 +15,7 @@ mod texts;
 use serde_json::Value;
 
 use crate::support::{
-    Fixture, Launch,
+    DevNode, Fixture, Launch, TestExplorer,
     client::Client,
     process::{Process, Signal},
     wallet_clients::run_client,
@@ -99,12 +99,19 @@ async fn url_paths_of_other_explorers_redirect() {
 
 #[tokio::test]
 async fn the_stream_sends_each_new_block() {
-    let fixture = Fixture::shared().await;
-    let first = fixture.explorer.client().first_event("/api/v1/stream").await;
-    assert!(first.starts_with("event: block"), "{first}");
-    let data = first.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
-    let block: Value = serde_json::from_str(data).unwrap();
-    assert!(block["number"].is_u64() && block["hash"].is_string(), "{block}");
+    let node = DevNode::start().await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    let mut events = explorer.client().events("/api/v1/stream").await;
+    for number in 0..3_u64 {
+        let event = events.next().await;
+        assert!(event.starts_with("event: block"), "{event}");
+        let data = event.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
+        let block: Value = serde_json::from_str(data).unwrap();
+        let head = node.chain.head();
+        assert_eq!((&block["number"], &block["hash"]), (&number.into(), &head.hash.to_string().into()), "{block}");
+        node.chain.mine(None);
+    }
 }
 
 #[tokio::test]

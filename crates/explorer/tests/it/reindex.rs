@@ -36,13 +36,16 @@ async fn fill(rpc: &str, data: &Path, options: &[&str]) -> (bool, String) {
     (succeeded, process.stdout() + &process.stderr())
 }
 
-/// Kills processes at moments that differ.
-async fn kill_some(launch: impl Fn() -> Launch) {
+/// Kills processes at moments that differ. Some of them must have been at work, and not done with it.
+async fn kill_some(launch: impl Fn() -> Launch, is_at_work: impl Fn(&Process) -> bool) {
+    let mut kills = 0;
     for millis in [20, 40, 60, 80, 120, 160, 240, 320, 480] {
         let mut process: Process = launch().spawn();
         tokio::time::sleep(Duration::from_millis(millis)).await;
+        kills += usize::from(process.is_running() && is_at_work(&process));
         process.kill();
     }
+    assert!(kills >= 1, "no process was killed at work");
 }
 
 async fn tip(explorer: &TestExplorer) -> u64 {
@@ -76,9 +79,11 @@ async fn take_over_from(version: Version) {
     };
 
     // Killed at any moment, it goes on; the explorer notices nothing, also if it is started again.
-    kill_some(|| filling(&node.url(), data)).await;
+    let new_index = data.join("reindex");
+    let fills = |_: &Process| new_index.exists() && !new_index.join("ready").exists();
+    kill_some(|| filling(&node.url(), data), fills).await;
     // On a fast machine, the last one may have been ready before it was killed.
-    let is_ready = data.join("reindex").join("ready").exists();
+    let is_ready = new_index.join("ready").exists();
     pay(1);
     receiver.wait_for("/paid", 1).await;
     before.stop().await;
@@ -112,7 +117,7 @@ async fn take_over_from(version: Version) {
 
     // Nothing runs.
     pay(3);
-    kill_some(|| serving(&node, data)).await;
+    kill_some(|| serving(&node, data), |process| !process.stdout().contains("Listening on ")).await;
     let after = serving(&node, data).start().await;
     assert!(tip(&after).await >= filled, "the new index is served at once");
     let answer = after.client().send(after.client().request("GET", "/api/v1/stats").header("X-API-Key", &key)).await;

@@ -31,13 +31,16 @@ fn launch(node: &DevNode, data: &Path) -> Launch {
     webhooks::launch(&node.url()).variable("EXPLORER_WEBHOOK_ENCRYPTION_KEY", KEY).on(data)
 }
 
-/// Kills explorers that upgrade the folder, at moments that differ.
+/// Kills explorers that upgrade the folder, at moments that differ. Some of them must not have been done.
 async fn kill_some(node: &DevNode, data: &Path) {
+    let mut kills = 0;
     for millis in [20, 40, 60, 80, 120, 160, 240, 320] {
         let mut process: Process = launch(node, data).spawn();
         tokio::time::sleep(Duration::from_millis(millis)).await;
+        kills += usize::from(process.is_running() && !process.stdout().contains("Listening on "));
         process.kill();
     }
+    assert!(kills >= 1, "no process was killed before it served");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -144,12 +144,14 @@ async fn an_interrupted_snapshot_is_complete_or_is_not_there() {
 
     // The service is killed.
     let Busy { node, explorer: mut running, .. } = busy;
+    let mut interrupted = 0;
     for millis in [0, 2, 5, 10, 20, 50] {
         let target = folder.path().join(format!("killed-{millis}"));
         let stream = ask(&target).await;
         tokio::time::sleep(Duration::from_millis(millis)).await;
         let data = running.kill();
         drop(stream);
+        interrupted += usize::from(!target.exists());
         if target.exists() {
             let restored = folder.path().join(format!("restored-{millis}"));
             let (succeeded, message) = explorer(&["restore", text(&target), "--data", text(&restored)]).await;
@@ -162,6 +164,7 @@ async fn an_interrupted_snapshot_is_complete_or_is_not_there() {
         let (succeeded, message) = explorer(&["snapshot", "--data", text(data.path()), text(&target)]).await;
         assert!(succeeded || message.contains("not empty"), "{message}");
     }
+    assert!(interrupted >= 1, "every snapshot was complete before the kill");
 }
 
 #[tokio::test(flavor = "multi_thread")]

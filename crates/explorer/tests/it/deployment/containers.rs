@@ -5,7 +5,12 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::{DEPLOY, deployed_file};
-use crate::support::{DevNode, Launch, process::mount_namespace_arguments, wallet_clients::installed_clients};
+use crate::support::{
+    DevNode, Launch,
+    missing::{Facility, left_out},
+    process::mount_namespace_arguments,
+    wallet_clients::installed_clients,
+};
 
 /// The arguments of the last instruction with this name, as in `CMD ["a", "b"]`.
 fn arguments(instruction: &str) -> Vec<String> {
@@ -49,8 +54,7 @@ fn the_image_does_not_run_as_root_and_keeps_its_data_in_a_volume() {
 #[tokio::test]
 async fn the_process_writes_only_its_data_folder() {
     let Some(unshare) = mount_namespace_arguments() else {
-        println!("not run: this system lets us mount nothing");
-        return;
+        return left_out(Facility::Namespaces);
     };
     let (node, _traffic) = DevNode::with_traffic(20).await;
     // Everything is read-only for this process but the data folder, as with `read_only: true`.
@@ -102,8 +106,7 @@ fn compose_files_name_files_that_exist_and_check_only_processes_that_listen() {
 fn docker_accepts_the_compose_files() {
     let compose = |arguments: &[&str]| Command::new("docker").arg("compose").args(arguments).output();
     if !compose(&["version"]).is_ok_and(|output| output.status.success()) {
-        println!("not run: docker compose is not installed");
-        return;
+        return left_out(Facility::Docker);
     }
     for name in ["compose.yaml", "compose-several.yaml"] {
         let file = format!("{DEPLOY}/{name}");

@@ -10,8 +10,11 @@ use std::{
 use alloy_signer_local::PrivateKeySigner;
 
 use crate::support::{
-    DevNode, Launch, TestExplorer, eventually, expected_state, key_request::KeyRequest,
-    process::mount_namespace_arguments, read_api,
+    DevNode, Launch, TestExplorer, eventually, expected_state,
+    key_request::KeyRequest,
+    missing::{Facility, left_out},
+    process::mount_namespace_arguments,
+    read_api,
 };
 
 /// Fills the disk and returns the file that does.
@@ -34,8 +37,7 @@ async fn waiting_for(explorer: &TestExplorer) -> Option<String> {
 #[tokio::test]
 async fn a_full_disk_pauses_indexing_but_not_reads() {
     let Some(unshare) = mount_namespace_arguments() else {
-        println!("not run: this system lets us mount nothing");
-        return;
+        return left_out(Facility::Namespaces);
     };
     let (node, mut traffic) = DevNode::with_traffic_without_traces(60).await;
     let mount = "mount -t tmpfs -o size=48m tmpfs \"$EXPLORER_DATA\"";

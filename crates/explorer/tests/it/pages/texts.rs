@@ -1,11 +1,14 @@
 //! What pages say about odd requests, and their titles.
 
+use alloy_primitives::{Address, address};
 use serde_json::json;
 
 use crate::{
     contracts::verifier_fixture::{COIN, Case, VerifierFixture},
     support::{Fixture, Launch, client::Client, deadline::eventually, permits, process::Signal},
 };
+
+const BURN: Address = address!("000000000000000000000000000000000000dEaD");
 
 #[tokio::test]
 async fn a_page_past_the_end_says_how_many_there_are_and_links_to_the_last() {
@@ -66,6 +69,10 @@ async fn a_form_without_a_script_does_not_put_a_key_into_the_url() {
 #[tokio::test]
 async fn null_and_burn_addresses_have_names_and_robots_have_rules() {
     let fixture = Fixture::shared().await;
+    for (address, name) in [(Address::ZERO, "Null address"), (BURN, "Burn address")] {
+        let page = fixture.explorer.get(&format!("/address/{address}")).await;
+        assert!(page.status == 200 && page.text.contains(name), "{address}: {}", page.text);
+    }
     let home = fixture.explorer.get("/blocks").await.text;
     assert!(home.contains("<meta name=\"description\" content=\"Blocks on "), "{home}");
     let robots = fixture.explorer.get("/robots.txt").await;

@@ -86,12 +86,12 @@ impl Client {
 
     /// The first event of an SSE stream.
     pub(crate) async fn first_event(&self, path: &str) -> String {
-        let mut response = self.request("GET", path).send().await.unwrap();
-        let mut text = String::new();
-        while !text.contains("\n\n") {
-            text.push_str(std::str::from_utf8(&response.chunk().await.unwrap().unwrap()).unwrap());
-        }
-        text
+        self.events(path).await.next().await
+    }
+
+    /// An SSE stream.
+    pub(crate) async fn events(&self, path: &str) -> Events {
+        Events { response: self.request("GET", path).send().await.unwrap(), text: String::new() }
     }
 
     /// A request builder for [`Self::send`].
@@ -105,6 +105,35 @@ impl Client {
         let body = response.bytes().await.unwrap();
         let text = String::from_utf8_lossy(&body).into_owned();
         Answer { status, headers, json: serde_json::from_slice(&body).unwrap_or_default(), text }
+    }
+}
+
+/// The events of an SSE stream.
+#[derive(Debug)]
+pub(crate) struct Events {
+    response: reqwest::Response,
+    /// Received and not returned yet.
+    text: String,
+}
+
+impl Events {
+    pub(crate) async fn next(&mut self) -> String {
+        let next = tokio::time::timeout(LONGEST_SILENCE, self.wait_for_next()).await;
+        next.expect("no event, only comments that keep the connection open")
+    }
+
+    async fn wait_for_next(&mut self) -> String {
+        loop {
+            while let Some((event, rest)) = self.text.split_once("\n\n") {
+                let (event, rest) = (event.to_owned(), rest.to_owned());
+                self.text = rest;
+                if !event.starts_with(':') {
+                    return event;
+                }
+            }
+            let chunk = self.response.chunk().await.unwrap().expect("the stream ended");
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
     }
 }
 

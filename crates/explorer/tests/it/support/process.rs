@@ -127,6 +127,10 @@ impl Process {
         Ended { status, took: started.elapsed(), log: self.stderr() }
     }
 
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
     /// SIGSTOP: it keeps everything, and does nothing.
     pub(crate) fn pause(&self) {
         shell(&format!("kill -STOP {}", self.child.id())).status().unwrap();

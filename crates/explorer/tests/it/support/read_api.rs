@@ -103,6 +103,11 @@ fn without_token_fields(mut detail: Value) -> Value {
 
 /// Reads all pages of a list in order. The list must not change meanwhile.
 pub(crate) async fn read_list(client: &Client, path: &str, name: &str) -> Vec<Value> {
+    try_read_list(client, path, name).await.unwrap_or_else(|change| panic!("{change}"))
+}
+
+/// Reads all pages of a list in order; an error if it changes meanwhile.
+pub(crate) async fn try_read_list(client: &Client, path: &str, name: &str) -> Result<Vec<Value>, String> {
     let mut found = Vec::new();
     for page in 1.. {
         let mut answer = client.json(&format!("{path}limit=100&page={page}")).await;
@@ -110,13 +115,15 @@ pub(crate) async fn read_list(client: &Client, path: &str, name: &str) -> Vec<Va
         let total = answer["total"].as_u64().unwrap();
         let Value::Array(entries) = answer[name].take() else { panic!("{path}: no {name}") };
         let expected = usize::try_from(total).unwrap().saturating_sub(found.len()).min(100);
-        assert_eq!(entries.len(), expected, "{path}: page {page} of {total}");
+        if entries.len() != expected {
+            return Err(format!("{path}: {} entries on page {page} of {total}, not {expected}", entries.len()));
+        }
         if entries.is_empty() {
             break;
         }
         found.extend(entries);
     }
-    found
+    Ok(found)
 }
 
 /// One field of every entry.

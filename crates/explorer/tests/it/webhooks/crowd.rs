@@ -22,7 +22,9 @@ const CROWD: usize = 1_000;
 const BLOCKS: usize = 8;
 const BLOCK_TIME: Duration = Duration::from_secs(1);
 /// Blocks between two samples of the memory use.
-const MEMORY_SAMPLE_BLOCKS: usize = 10;
+const MEMORY_SAMPLE_BLOCKS: usize = 4;
+/// Far more than the messages and connections of all receivers need.
+const MEMORY_GROWTH_MEGABYTES: u64 = 256;
 
 fn blocks() -> usize {
     std::env::var("EXPLORER_TEST_CROWD_BLOCKS").ok().and_then(|blocks| blocks.parse().ok()).unwrap_or(BLOCKS)
@@ -109,6 +111,7 @@ async fn healthy_receivers_get_events_within_a_second_whatever_the_others_do() {
     let receiver = Receiver::start().await;
     let bob = node.account(1);
     let healthy = register_all(&explorer, &receiver, bob, 0..CROWD).await;
+    assert_eq!(healthy.len(), CROWD / 2);
     let (mut first, mut later, mut memory) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..blocks() {
         if number % MEMORY_SAMPLE_BLOCKS == 0 {
@@ -139,5 +142,11 @@ async fn healthy_receivers_get_events_within_a_second_whatever_the_others_do() {
             assert!(p99 < Duration::from_secs(1) + 3 * usual, "{which}: p99 {p99:?}, and {usual:?} without the others");
         }
     }
+    let contacted: HashSet<String> = receiver.all().into_iter().map(|message| message.path).collect();
+    let faulty = (0..CROWD).filter(|index| behavior_of(*index).is_some());
+    let reached = faulty.filter(|index| contacted.contains(&format!("/{index}"))).count();
+    assert!(reached > CROWD / 10, "only {reached} of the faulty ones got a message");
     println!("resident megabytes, every {MEMORY_SAMPLE_BLOCKS} blocks: {memory:?}");
+    let (before, most) = (memory[0], *memory.iter().max().unwrap());
+    assert!(most < before + MEMORY_GROWTH_MEGABYTES, "{before} MB at first, {most} MB later");
 }

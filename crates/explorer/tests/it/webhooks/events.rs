@@ -25,7 +25,9 @@ async fn assert_libraries_verify(messages: &[(&Hook, &Received)]) {
     file.write_all(json!(list).to_string().as_bytes()).unwrap();
     let verdicts = run_client("verify_webhook.mjs", &[file.path().to_str().unwrap()]).await;
     let right = json!({ "octokit": true, "standard": true, "octokitForged": false, "standardForged": false });
-    for (verdict, (_, message)) in verdicts.as_array().unwrap().iter().zip(messages) {
+    let verdicts = verdicts.as_array().unwrap();
+    assert_eq!(verdicts.len(), messages.len());
+    for (verdict, (_, message)) in verdicts.iter().zip(messages) {
         assert_eq!(verdict, &right, "{message:?}");
     }
 }
