@@ -3,16 +3,9 @@
 mod archives;
 pub(crate) mod running;
 
-use std::{path::Path, process::Command};
+use std::path::Path;
 
-use crate::support::{DevNode, TestExplorer, expected_state, key_request::KeyRequest, process, read_api};
-
-pub(crate) async fn explorer(arguments: &[&str]) -> (bool, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_explorer"));
-    command.args(arguments);
-    let output = process::output(command).await;
-    (output.status.success(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
-}
+use crate::support::{DevNode, TestExplorer, expected_state, key_request::KeyRequest, read_api, run_explorer};
 
 pub(crate) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -29,18 +22,18 @@ async fn a_restored_snapshot_answers_like_the_folder_it_was_taken_from() {
     let data = text(running.data().path()).to_owned();
     let elsewhere = text(&folder.path().join("other.sock")).to_owned();
     let (succeeded, message) =
-        explorer(&["snapshot", "--data", &data, "--admin-socket", &elsewhere, text(&snapshot)]).await;
+        run_explorer(&["snapshot", "--data", &data, "--admin-socket", &elsewhere, text(&snapshot)]).await;
     assert!(!succeeded && message.contains("an explorer has") && message.contains("--admin-socket"), "{message}");
     let (_, kept) = running.stop().await;
 
-    let (succeeded, message) = explorer(&["snapshot", "--data", &data, text(&snapshot)]).await;
+    let (succeeded, message) = run_explorer(&["snapshot", "--data", &data, text(&snapshot)]).await;
     assert!(succeeded && message.contains("Snapshot of"), "{message}");
     assert!(kept.path().join("webhook-secrets.key").exists() == snapshot.join("webhook-secrets.key").exists());
-    let (succeeded, message) = explorer(&["snapshot", "--data", &data, text(&snapshot)]).await;
+    let (succeeded, message) = run_explorer(&["snapshot", "--data", &data, text(&snapshot)]).await;
     assert!(!succeeded && message.contains("not empty"), "{message}");
-    let (succeeded, message) = explorer(&["restore", text(&snapshot), "--data", &data]).await;
+    let (succeeded, message) = run_explorer(&["restore", text(&snapshot), "--data", &data]).await;
     assert!(!succeeded && message.contains("empty folder"), "{message}");
-    let (succeeded, message) = explorer(&["restore", text(folder.path()), "--data", text(&restored)]).await;
+    let (succeeded, message) = run_explorer(&["restore", text(folder.path()), "--data", text(&restored)]).await;
     assert!(!succeeded && message.contains("not a snapshot"), "{message}");
 
     // The original goes on, and changes nothing in the snapshot.
@@ -48,7 +41,7 @@ async fn a_restored_snapshot_answers_like_the_folder_it_was_taken_from() {
     let original = TestExplorer::start_on(&node.url(), &kept).await;
     node.wait_for(&original).await;
     original.stop().await;
-    let (succeeded, message) = explorer(&["restore", text(&snapshot), "--data", text(&restored)]).await;
+    let (succeeded, message) = run_explorer(&["restore", text(&snapshot), "--data", text(&restored)]).await;
     assert!(succeeded && message.contains("Next: explorer run"), "{message}");
     let running = TestExplorer::start_on(&node.url(), restored.as_path()).await;
     node.wait_for(&running).await;

@@ -9,20 +9,13 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::{
-    Fixture,
-    client::{Answer, Client},
-};
+use crate::support::Fixture;
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-async fn query(client: &Client, body: impl Into<reqwest::Body>) -> Answer {
-    client.send(client.request("POST", "/api/v1/query").header("Content-Type", "application/json").body(body)).await
-}
-
 async fn assert_refused(fixture: &Fixture, body: String, code: &str, field: Option<&str>, words: &str) {
     let shown: String = body.chars().take(80).collect();
-    let answer = query(fixture.explorer.client(), body).await;
+    let answer = fixture.explorer.client().try_query(body).await;
     assert_eq!((answer.status, answer.json["code"].as_str()), (400, Some(code)), "{shown}: {}", answer.json);
     assert_eq!(answer.header("content-type"), "application/problem+json", "{shown}");
     assert_eq!(answer.json["field"].as_str(), field, "{shown}: {}", answer.json);
@@ -56,7 +49,7 @@ async fn a_body_that_is_not_a_json_object_is_malformed() {
     ] {
         assert_refused(&fixture, body.to_owned(), "malformed_body", None, words).await;
     }
-    let answer = query(fixture.explorer.client(), &b"{\"entity\":\"\xff\xfe\"}"[..]).await;
+    let answer = fixture.explorer.client().try_query(&b"{\"entity\":\"\xff\xfe\"}"[..]).await;
     assert_eq!((answer.status, answer.json["code"].as_str()), (400, Some("malformed_body")), "{}", answer.json);
     assert_nothing_broke(&fixture);
 }
@@ -148,7 +141,7 @@ async fn a_huge_offset_is_past_the_end_and_a_huge_limit_is_100() {
     let fixture = Fixture::shared().await;
     for huge in ["9007199254740993", "18446744073709551616", "1e300", &"9".repeat(1_000)] {
         let body = format!("{{\"entity\":\"blocks\",\"limit\":{huge},\"offset\":{huge}}}");
-        let answer = query(fixture.explorer.client(), body).await.ok();
+        let answer = fixture.explorer.client().try_query(body).await.ok();
         assert_eq!((&answer["count"], &answer["data"], &answer["limit"]), (&json!(0), &json!([]), &json!(100)));
         assert!(answer["total"].as_u64().unwrap() > 0, "{answer}");
     }
@@ -172,7 +165,7 @@ async fn a_client_that_sends_a_megabyte_can_read_the_413() {
     let client = fixture.explorer.client();
     for _ in 0..10 {
         for body in ["x".repeat(1_000_000), "[".repeat(1_000_000), "x".repeat(65_537), "x".repeat(4_000_000)] {
-            let answer = query(client, body).await;
+            let answer = client.try_query(body).await;
             assert_eq!((answer.status, answer.json["code"].as_str()), (413, Some("body_too_large")));
             assert!(answer.json["detail"].as_str().unwrap().contains("65536"), "{}", answer.json);
             assert_eq!(answer.header("content-type"), "application/problem+json");

@@ -14,12 +14,12 @@ use tempfile::TempDir;
 
 use self::host::{Host, Serving};
 use crate::{
-    backup::{explorer, running::Busy, text},
+    backup::{running::Busy, text},
     support::{
         DevNode, Launch, TestExplorer, eventually, expected_state,
         fixture::lower_hex,
         process::Signal,
-        read_api,
+        read_api, run_explorer,
         tampering_proxy::{BlockPart, TamperingProxy},
     },
     webhooks,
@@ -29,7 +29,7 @@ use crate::{
 async fn publish(explorer_running: &TestExplorer, file: &Path, options: &[&str]) -> Vec<u8> {
     let data = explorer_running.data().path();
     let arguments = [&["snapshot", "--data", text(data), text(file)][..], options].concat();
-    let (succeeded, message) = explorer(&arguments).await;
+    let (succeeded, message) = run_explorer(&arguments).await;
     assert!(succeeded, "{message}");
     fs::read(file).unwrap()
 }

@@ -1,10 +1,10 @@
 //! Flags override the environment, the environment overrides the file.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
 
 use tempfile::TempDir;
 
-use crate::support::{DevNode, Launch, fixture::lower_hex};
+use crate::support::{DevNode, Launch, explorer_command, fixture::lower_hex};
 
 /// A labels file with this name for the address.
 fn labels(folder: &TempDir, address: &str, name: &str) -> String {
@@ -88,11 +88,7 @@ async fn an_address_in_use_is_reported_with_what_to_do() {
 }
 
 fn help(arguments: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_explorer"));
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("EXPLORER_")) {
-        command.env_remove(name);
-    }
-    let output = command.args(arguments).env("COLUMNS", "100").output().unwrap();
+    let output = explorer_command().args(arguments).env("COLUMNS", "100").output().unwrap();
     assert!(output.status.success());
     String::from_utf8(output.stdout).unwrap()
 }

@@ -27,13 +27,6 @@ async fn paths(explorer: &TestExplorer) -> Vec<String> {
     paths
 }
 
-async fn query(explorer: &TestExplorer) -> Value {
-    let client = explorer.client();
-    let body = json!({ "entity": "token_transfers" }).to_string();
-    let request = client.request("POST", "/api/v1/query").header("Content-Type", "application/json");
-    client.send(request.body(body)).await.ok()
-}
-
 #[tokio::test]
 async fn numbers_say_since_which_block_they_are() {
     let (node, _) = DevNode::with_traffic(200).await;
@@ -47,7 +40,7 @@ async fn numbers_say_since_which_block_they_are() {
             assert_eq!(told, (&json!(first), &json!(complete)), "{path}");
             assert_eq!(answer.header("x-explorer-block"), tip.to_string(), "{path}");
         }
-        let answer = query(&explorer).await;
+        let answer = explorer.client().query(json!({ "entity": "token_transfers" })).await;
         assert_eq!((&answer["firstIndexedBlock"], &answer["complete"]), (&json!(first), &json!(complete)));
 
         let token = explorer.json("/api/v1/tokens").await["tokens"][0]["address"].as_str().unwrap().to_owned();

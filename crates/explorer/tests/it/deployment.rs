@@ -7,7 +7,7 @@ mod proxy;
 mod single;
 mod units;
 
-use std::{collections::BTreeSet, path::Path, process::Command};
+use std::{collections::BTreeSet, path::Path};
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ use crate::{
     support::{
         DevNode, TestExplorer,
         client::Client,
-        eventually, expected_state,
+        eventually, expected_state, explorer_command,
         key_request::{KeyRequest, post},
         read_api::read_api_through,
         receiver::Receiver,
@@ -130,7 +130,7 @@ async fn the_deployment_survives_the_loss_of_a_server_and_of_an_indexer() {
 
 #[test]
 fn the_files_of_the_deployment_use_existing_options() {
-    let help = Command::new(env!("CARGO_BIN_EXE_explorer")).args(["run", "--help"]).output().unwrap().stdout;
+    let help = explorer_command().args(["run", "--help"]).output().unwrap().stdout;
     let help = String::from_utf8(help).unwrap();
     let known: BTreeSet<&str> = words(&help).collect();
     let mut files = ["compose.yaml", "compose-several.yaml", "Dockerfile", "nginx-site.conf", "Caddyfile"]

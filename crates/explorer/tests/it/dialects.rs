@@ -11,13 +11,13 @@ mod sourcify;
 mod tools;
 mod vyper;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::{
     contracts::verifier_fixture::{COIN, Case, VerifierFixture, word},
-    support::client::Client,
+    support::{client::Client, deadline::eventually_within},
 };
 
 const VERSION: &str = "v0.8.20+commit.a1b79de6";
@@ -101,13 +101,6 @@ async fn verdict(client: &Client, guid: &str) -> Value {
 }
 
 /// Waits longer than other tests do: a source that differs is compiled with many settings, and a busy machine takes a while.
-async fn patiently<T>(what: &str, mut attempt: impl AsyncFnMut() -> Option<T>) -> T {
-    let started = Instant::now();
-    loop {
-        if let Some(found) = attempt().await {
-            return found;
-        }
-        assert!(started.elapsed() < Duration::from_secs(400), "no {what}");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+async fn patiently<T>(what: &str, poll: impl AsyncFnMut() -> Option<T>) -> T {
+    eventually_within(Duration::from_secs(400), what, poll).await
 }

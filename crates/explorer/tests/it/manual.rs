@@ -5,8 +5,10 @@ use std::{
     process::{Command, Output},
 };
 
+use crate::support::explorer_command;
+
 fn explorer(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_explorer"));
+    let mut command = explorer_command();
     // Generated files name variables of the environment, and never their values.
     command.args(arguments).env("EXPLORER_CHAIN_NAME", "Private").output().unwrap()
 }

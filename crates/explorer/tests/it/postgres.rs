@@ -16,12 +16,12 @@ use self::server::Server;
 use crate::{
     contracts::verifier_fixture::{Case, compile_case, compilers},
     support::{
-        Anvil, DevNode, Launch, TestExplorer,
-        client::Client,
-        eventually,
+        Anvil, DevNode, Launch, TestExplorer, eventually,
         key_request::{KeyRequest, post},
+        permits,
         process::Process,
         receiver::Receiver,
+        run_explorer,
     },
     webhooks::{self, register},
 };
@@ -127,6 +127,7 @@ pub(crate) async fn responses(explorer: &TestExplorer) -> BTreeMap<String, Strin
         get(format!("/api/v1/transactions?address={address}&limit=5&page=2")).await;
     }
     let (one, other) = (&addresses[1], &addresses[addresses.len() / 2]);
+    let mut answered = 0;
     for entity in ["transactions", "blocks", "tokens", "token_transfers", "dex_trades", "logs"] {
         for filter in [
             json!({}),
@@ -140,21 +141,18 @@ pub(crate) async fn responses(explorer: &TestExplorer) -> BTreeMap<String, Strin
             json!({ "tokenAddress": tokens[0], "address": one }),
             json!({ "blockNumber": 5 }),
         ] {
-            for (order, page) in [("desc", 1), ("asc", 2)] {
-                let body = json!({ "entity": entity, "filter": filter, "orderBy": order, "page": page, "limit": 6 });
-                let answer = query(&client, &body).await;
-                found.insert(body.to_string(), answer);
+            for (order, offset) in [("desc", 0), ("asc", 6)] {
+                let body =
+                    json!({ "entity": entity, "filter": filter, "orderBy": order, "offset": offset, "limit": 6 });
+                let answer = client.try_query(body.to_string()).await;
+                // Some filters are not for all entities.
+                answered += usize::from(answer.status == 200);
+                found.insert(body.to_string(), format!("{} {}", answer.status, answer.text));
             }
         }
     }
+    assert!(answered > 20, "only {answered} queries are valid");
     found
-}
-
-/// The status and the body.
-async fn query(client: &Client, body: &Value) -> String {
-    let request = client.request("POST", "/api/v1/query").header("Content-Type", "application/json");
-    let answer = client.send(request.body(body.to_string())).await;
-    format!("{} {}", answer.status, answer.text)
 }
 
 /// Without what depends on the process: error bodies name their request.
@@ -205,6 +203,8 @@ async fn assert_same(embedded: &TestExplorer, postgres: &TestExplorer, what: &st
 
 #[tokio::test]
 async fn both_stores_give_the_same_responses_before_and_after_reorgs() {
+    // A trace that takes too long is missing in one of them.
+    permits::timely().await;
     let server = Server::shared();
     let (node, mut traffic) = DevNode::with_traffic(250).await;
     let embedded = TestExplorer::start(&node.url()).await;
@@ -434,17 +434,7 @@ async fn what_is_wrong_with_a_database_is_said_at_the_start() {
 async fn the_tables_are_created_checked_and_measured_by_a_command() {
     let server = Server::shared();
     let url = server.database().await;
-    let run = async |command: &str| {
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_explorer"))
-            .args(["database", command])
-            .env("EXPLORER_DATABASE", &url)
-            .output()
-            .unwrap();
-        (
-            output.status.success(),
-            String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap(),
-        )
-    };
+    let run = async |command: &str| run_explorer(&["database", command, "--database", &url]).await;
     let (succeeded, text) = run("migrate").await;
     assert!(succeeded && text.contains("the tables are at schema"), "{text}");
     let node = DevNode::start().await;

@@ -67,9 +67,7 @@ async fn a_dex_name_shared_by_two_factories_finds_the_trades_of_both() {
     for (order, offset) in ["asc", "desc"].into_iter().flat_map(|order| (0..=all.len()).map(move |at| (order, at))) {
         let filter = json!({"dex": "HOUSE"});
         let body = json!({"entity": "dex_trades", "filter": filter, "orderBy": order, "limit": 3, "offset": offset});
-        let client = explorer.client();
-        let request = client.request("POST", "/api/v1/query").header("Content-Type", "application/json");
-        let answer = client.send(request.body(body.to_string())).await.ok();
+        let answer = explorer.client().query(body.clone()).await;
         let expected: Vec<&Value> = match order {
             "asc" => all.iter().rev().skip(offset).take(3).copied().collect(),
             _ => all.iter().skip(offset).take(3).copied().collect(),

@@ -1,17 +1,14 @@
 //! `explorer records`: files of records, from a data folder to a database and back.
 
-use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path};
 
 use store::conformance::leave_records;
 use store_embedded::{EmbeddedStore, StoreOptions};
 
-use crate::{postgres::server::Server, support::process};
+use crate::{postgres::server::Server, support::run_explorer};
 
 async fn records(arguments: &[&str]) -> (bool, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_explorer"));
-    command.arg("records").args(arguments);
-    let output = process::output(command).await;
-    (output.status.success(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
+    run_explorer(&[&["records"], arguments].concat()).await
 }
 
 fn text(path: &Path) -> &str {

@@ -29,7 +29,7 @@ pub(crate) use anvil::Anvil;
 pub(crate) use deadline::eventually;
 pub(crate) use dev_node::DevNode;
 pub(crate) use expected_state::expected_state;
-pub(crate) use explorer::{Launch, TestExplorer, assert_prompt_stop};
+pub(crate) use explorer::{Launch, TestExplorer, assert_prompt_stop, explorer_command, run_explorer};
 pub(crate) use faulty_node::{ANY, Fault, FaultyNode, HEADER, Script};
 pub(crate) use fixture::Fixture;
 pub(crate) use npm_node::NpmNode;

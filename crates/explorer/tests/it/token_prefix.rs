@@ -14,9 +14,7 @@ async fn shown_prefix(explorer: &TestExplorer) -> String {
     assert!(types.iter().all(|name| name.starts_with(prefix)), "{types:?}");
 
     let client = explorer.client();
-    let query = json!({ "entity": "token_transfers", "limit": 1 }).to_string();
-    let request = client.request("POST", "/api/v1/query").header("content-type", "application/json").body(query);
-    let transfers = client.send(request).await.ok();
+    let transfers = client.query(json!({ "entity": "token_transfers", "limit": 1 })).await;
     assert!(transfers["data"][0]["tokenType"].as_str().unwrap().starts_with(prefix), "{transfers}");
 
     let other = if prefix == "BEP" { "ERC20" } else { "BEP20" };

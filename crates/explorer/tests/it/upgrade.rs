@@ -1,6 +1,6 @@
 //! A data folder of an earlier version: the chain is indexed again, and what users left stays.
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{path::Path, time::Duration};
 
 use alloy_primitives::{TxKind, U256};
 use serde_json::{Value, json};
@@ -13,19 +13,13 @@ use crate::{
         DevNode, Launch, eventually, expected_state,
         fixture::lower_hex,
         key_request::KeyRequest,
-        process::{self, Process},
+        process::Process,
         read_api,
         receiver::{Behavior, Receiver},
+        run_explorer,
     },
     webhooks::{self, register},
 };
-
-async fn explorer(arguments: &[&str]) -> (bool, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_explorer"));
-    command.args(arguments);
-    let output = process::output(command).await;
-    (output.status.success(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
-}
 
 fn launch(node: &DevNode, data: &Path) -> Launch {
     webhooks::launch(&node.url()).variable("EXPLORER_WEBHOOK_ENCRYPTION_KEY", KEY).on(data)
@@ -72,9 +66,9 @@ async fn keys_and_messages_outlive_an_index_of_an_earlier_version() {
     let folder = data.to_str().unwrap();
 
     age_index(data).unwrap();
-    let (succeeded, message) = explorer(&["check", "--node", "--rpc", &node.url(), "--data", folder]).await;
+    let (succeeded, message) = run_explorer(&["check", "--node", "--rpc", &node.url(), "--data", folder]).await;
     assert!(!succeeded && message.contains("older explorer") && message.contains("explorer run"), "{message}");
-    let (succeeded, message) = explorer(&["keys", "list", "--data", folder]).await;
+    let (succeeded, message) = run_explorer(&["keys", "list", "--data", folder]).await;
     assert!(succeeded && message.contains("active"), "records can be used: {message}");
 
     pay(2);

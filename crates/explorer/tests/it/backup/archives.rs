@@ -17,8 +17,8 @@ use tokio::{
     net::UnixStream,
 };
 
-use super::{explorer, running::Busy, text};
-use crate::support::{DevNode, TestExplorer};
+use super::{running::Busy, text};
+use crate::support::{DevNode, TestExplorer, explorer_command, run_explorer};
 
 const MANIFEST: &str = "explorer-snapshot.json";
 
@@ -83,12 +83,12 @@ async fn an_archive_of_a_running_explorer_is_restored_with_everything() {
     let (data, folder) = (busy.data(), tempfile::tempdir().unwrap());
     let (file, restored) = (folder.path().join("backup.tar"), folder.path().join("restored"));
     busy.pay();
-    let (succeeded, message) = explorer(&["snapshot", "--data", text(&data), text(&file)]).await;
+    let (succeeded, message) = run_explorer(&["snapshot", "--data", text(&data), text(&file)]).await;
     assert!(succeeded && message.contains("keep it as private"), "{message}");
     let bytes = fs::read(&file).unwrap();
     assert!(message.contains(&format!("SHA-256: {}", sha256(&bytes))), "{message}");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    let (succeeded, message) = explorer(&["snapshot", "--data", text(&data), text(&file)]).await;
+    let (succeeded, message) = run_explorer(&["snapshot", "--data", text(&data), text(&file)]).await;
     assert!(!succeeded && message.contains("new file"), "{message}");
     assert!(!data.join("archive.tmp").exists());
     let left = fs::read_dir(folder.path()).unwrap().count();
@@ -104,11 +104,11 @@ async fn an_archive_of_a_running_explorer_is_restored_with_everything() {
         assert_eq!((json!(name), json!(sha256(content))), (listed["path"].clone(), listed["sha256"].clone()));
     }
 
-    let (succeeded, message) = explorer(&["restore", text(&file), "--data", text(&restored)]).await;
+    let (succeeded, message) = run_explorer(&["restore", text(&file), "--data", text(&restored)]).await;
     assert!(succeeded && message.contains("Next: explorer run"), "{message}");
     busy.node.wait_for(&busy.explorer).await;
     busy.compare(&restored).await;
-    let (succeeded, message) = explorer(&["restore", text(&file), "--data", text(&restored)]).await;
+    let (succeeded, message) = run_explorer(&["restore", text(&file), "--data", text(&restored)]).await;
     assert!(!succeeded && message.contains("empty folder"), "{message}");
 
     // A client that does not read keeps others out.
@@ -118,7 +118,7 @@ async fn an_archive_of_a_running_explorer_is_restored_with_everything() {
     slow.write_all(format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes()).await.unwrap();
     slow.read_exact(&mut [0; 12]).await.unwrap();
     let other = folder.path().join("other.tar");
-    let (succeeded, message) = explorer(&["snapshot", "--data", text(&data), text(&other)]).await;
+    let (succeeded, message) = run_explorer(&["snapshot", "--data", text(&data), text(&other)]).await;
     assert!(!succeeded && message.contains("another snapshot"), "{message}");
     drop(slow);
     assert!(!other.exists());
@@ -131,10 +131,10 @@ async fn small_archive() -> (Vec<u8>, PathBuf, tempfile::TempDir) {
     node.wait_for(&running).await;
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let (succeeded, message) = explorer(&["snapshot", "--data", text(running.data().path()), text(&data)]).await;
+    let (succeeded, message) = run_explorer(&["snapshot", "--data", text(running.data().path()), text(&data)]).await;
     assert!(succeeded, "{message}");
     running.stop().await;
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_explorer"));
+    let mut command = explorer_command();
     command.args(["snapshot", "--data", text(&data), "-"]);
     let output = crate::support::process::output(command).await;
     let note = String::from_utf8(output.stderr).unwrap();
@@ -145,7 +145,7 @@ async fn small_archive() -> (Vec<u8>, PathBuf, tempfile::TempDir) {
 async fn refused(archive: &[u8], folder: &Path, words: &str) {
     let (file, target) = (folder.join("bad.tar"), folder.join("target"));
     fs::write(&file, archive).unwrap();
-    let (succeeded, message) = explorer(&["restore", text(&file), "--data", text(&target)]).await;
+    let (succeeded, message) = run_explorer(&["restore", text(&file), "--data", text(&target)]).await;
     assert!(!succeeded && message.contains(words), "{words}: {message}");
     let left: Vec<_> = fs::read_dir(&target).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| name == "lock"), "{words}: {left:?}");
@@ -213,7 +213,7 @@ async fn archives_that_were_cut_altered_or_forged_are_refused_and_leave_nothing(
     refused(&archive, folder, "manifest is too long").await;
 
     let target = folder.join("target");
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_explorer"));
+    let mut command = explorer_command();
     let mut child = command
         .args(["restore", "-", "--data", text(&target)])
         .stdin(Stdio::piped())
@@ -229,10 +229,10 @@ async fn an_archive_of_an_older_version_is_restored_and_upgraded() {
     let (_, data, folder) = small_archive().await;
     age_index(&data).unwrap();
     let (file, restored) = (folder.path().join("old.tar"), folder.path().join("restored"));
-    let (succeeded, message) = explorer(&["snapshot", "--data", text(&data), text(&file)]).await;
+    let (succeeded, message) = run_explorer(&["snapshot", "--data", text(&data), text(&file)]).await;
     assert!(succeeded, "{message}");
-    let (succeeded, message) = explorer(&["restore", text(&file), "--data", text(&restored)]).await;
+    let (succeeded, message) = run_explorer(&["restore", text(&file), "--data", text(&restored)]).await;
     assert!(succeeded, "{message}");
-    let (succeeded, message) = explorer(&["check", "--data", text(&restored)]).await;
+    let (succeeded, message) = run_explorer(&["check", "--data", text(&restored)]).await;
     assert!(!succeeded && message.contains("older explorer"), "{message}");
 }

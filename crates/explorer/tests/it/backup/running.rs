@@ -11,7 +11,7 @@ use alloy_primitives::{TxKind, U256};
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt, net::UnixStream};
 
-use super::{explorer, text};
+use super::text;
 use crate::{
     support::{
         DevNode, TestExplorer, eventually, expected_state,
@@ -19,6 +19,7 @@ use crate::{
         key_request::KeyRequest,
         read_api,
         receiver::{Behavior, Receiver},
+        run_explorer,
     },
     webhooks::{self, Hook, register},
 };
@@ -95,7 +96,7 @@ async fn snapshots_of_a_running_explorer_are_complete_while_it_goes_on() {
             }
         };
         let arguments = ["snapshot", "--data", text(&data), text(&target)];
-        let ((succeeded, message), ()) = tokio::join!(explorer(&arguments), paying);
+        let ((succeeded, message), ()) = tokio::join!(run_explorer(&arguments), paying);
         assert!(succeeded && message.contains("Snapshot of") && message.contains("keep it as private"), "{message}");
         let mode = |file: &str| fs::metadata(target.join(file)).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode("webhook-secrets.key"), 0o600);
@@ -109,10 +110,10 @@ async fn snapshots_of_a_running_explorer_are_complete_while_it_goes_on() {
     for number in 0..4 {
         let (snapshot, restored) =
             (folder.path().join(format!("snapshot-{number}")), folder.path().join(format!("restored-{number}")));
-        let (succeeded, message) = explorer(&["restore", text(&snapshot), "--data", text(&restored)]).await;
+        let (succeeded, message) = run_explorer(&["restore", text(&snapshot), "--data", text(&restored)]).await;
         assert!(succeeded, "{message}");
         let (succeeded, message) =
-            explorer(&["check", "--node", "--rpc", &busy.node.url(), "--data", text(&restored)]).await;
+            run_explorer(&["check", "--node", "--rpc", &busy.node.url(), "--data", text(&restored)]).await;
         assert!(succeeded && message.contains("are what the node says"), "{message}");
         if number % 3 == 0 {
             busy.compare(&restored).await;
@@ -139,7 +140,7 @@ async fn an_interrupted_snapshot_is_complete_or_is_not_there() {
     drop(stream);
     eventually("the snapshot", async || target.exists().then_some(())).await;
     let restored = folder.path().join("restored");
-    let (succeeded, message) = explorer(&["restore", text(&target), "--data", text(&restored)]).await;
+    let (succeeded, message) = run_explorer(&["restore", text(&target), "--data", text(&restored)]).await;
     assert!(succeeded, "{message}");
 
     // The service is killed.
@@ -154,14 +155,14 @@ async fn an_interrupted_snapshot_is_complete_or_is_not_there() {
         interrupted += usize::from(!target.exists());
         if target.exists() {
             let restored = folder.path().join(format!("restored-{millis}"));
-            let (succeeded, message) = explorer(&["restore", text(&target), "--data", text(&restored)]).await;
+            let (succeeded, message) = run_explorer(&["restore", text(&target), "--data", text(&restored)]).await;
             assert!(succeeded, "{message}");
         }
         running = webhooks::launch(&node.url()).on(&data).start().await;
         let left = fs::read_dir(data.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let left: Vec<_> = left.filter(|name| name.to_string_lossy().ends_with(".tmp")).collect();
         assert!(left.is_empty(), "{left:?}");
-        let (succeeded, message) = explorer(&["snapshot", "--data", text(data.path()), text(&target)]).await;
+        let (succeeded, message) = run_explorer(&["snapshot", "--data", text(data.path()), text(&target)]).await;
         assert!(succeeded || message.contains("not empty"), "{message}");
     }
     assert!(interrupted >= 1, "every snapshot was complete before the kill");
@@ -180,10 +181,10 @@ async fn records_of_a_running_explorer_are_exported_as_they_were_at_one_moment()
             }
         };
         let arguments = ["records", "export", text(&file), "--data", text(&data)];
-        let ((succeeded, message), ()) = tokio::join!(explorer(&arguments), paying);
+        let ((succeeded, message), ()) = tokio::join!(run_explorer(&arguments), paying);
         assert!(succeeded && message.contains("exported all records"), "{message}");
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-        let (succeeded, message) = explorer(&["records", "import", text(&file), "--data", text(&target)]).await;
+        let (succeeded, message) = run_explorer(&["records", "import", text(&file), "--data", text(&target)]).await;
         assert!(succeeded && message.contains("Imported all"), "{message}");
 
         // Counters and rows of one moment belong together.
@@ -198,7 +199,7 @@ async fn records_of_a_running_explorer_are_exported_as_they_were_at_one_moment()
         }
         assert_eq!(of_kind("apiKey"), 1);
     }
-    let (succeeded, message) = explorer(&["records", "export", "-", "--data", text(&data)]).await;
+    let (succeeded, message) = run_explorer(&["records", "export", "-", "--data", text(&data)]).await;
     assert!(succeeded && message.contains("explorer-records") && message.contains("\"end\""), "{message}");
     assert!(!data.join("export.tmp").exists());
     busy.node.wait_for(&busy.explorer).await;

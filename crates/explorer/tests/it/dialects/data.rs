@@ -215,8 +215,7 @@ async fn transfers_and_tokens_are_those_of_the_node() {
         for address in &accounts[..3] {
             // All transfers of the API, which other tests compare with the receipts.
             let body = json!({ "entity": "token_transfers", "filter": { "address": address }, "orderBy": "asc", "limit": 100 });
-            let request = client.request("POST", "/api/v1/query").header("Content-Type", "application/json");
-            let ours = client.send(request.body(body.to_string())).await.ok();
+            let ours = client.query(body).await;
             assert!(ours["count"].as_u64().unwrap() <= 100, "{ours}");
             let ours: Vec<&Value> = ours["data"]
                 .as_array()

@@ -5,4 +5,3 @@ mod egress;
 mod identity;
 mod limits;
 mod retry_after;
-mod tasks;

@@ -31,14 +31,3 @@ async fn calls_inside_a_transaction_are_shown_with_their_depth() {
     assert_eq!(explorer.get("/tx/0x12/calls").await.status, 404);
     assert_eq!(explorer.get(&format!("/tx/0x{}/calls", "7".repeat(64))).await.status, 404);
 }
-
-#[tokio::test]
-async fn a_node_without_traces_is_told() {
-    let (node, _) = DevNode::with_traffic_without_traces(20).await;
-    let explorer = TestExplorer::start(&node.url()).await;
-    node.wait_for(&explorer).await;
-    let list = explorer.json("/api/v1/transactions").await;
-    let hash = list["transactions"][0]["hash"].as_str().unwrap();
-    let page = explorer.get(&format!("/tx/{hash}/calls")).await.text;
-    assert!(page.contains("The node does not trace transactions."), "{page}");
-}

@@ -1,7 +1,7 @@
 //! What a transaction did, in words, also without a verified contract.
 
 use alloy_primitives::{TxKind, U256, hex};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{DevNode, Fixture, TestExplorer, eventually};
 
@@ -44,12 +44,8 @@ async fn tokens_swaps_and_approvals_are_told_without_a_verified_contract() {
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     let client = explorer.client();
-    let query = async |body: Value| {
-        let request = client.request("POST", "/api/v1/query").header("Content-Type", "application/json");
-        client.send(request.body(body.to_string())).await.ok()
-    };
 
-    let trades = query(json!({ "entity": "dex_trades", "limit": 1 })).await;
+    let trades = client.query(json!({ "entity": "dex_trades", "limit": 1 })).await;
     let swap = summary(&explorer, trades["data"][0]["txHash"].as_str().unwrap()).await;
     assert!(swap.starts_with("Swapped ") && swap.contains(" for ") && swap.contains(" on "), "{swap}");
 

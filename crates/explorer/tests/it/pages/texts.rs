@@ -101,9 +101,8 @@ async fn the_trades_of_a_pool_are_listed_on_its_page_and_tokens_are_named_in_tit
     let base = demo.printed("Open   ").await;
     let client = Client::new(base.trim_end_matches('/'));
     let newest_trade = async || {
-        let query = json!({ "entity": "dex_trades", "limit": 1 }).to_string();
-        let request = client.request("POST", "/api/v1/query").header("content-type", "application/json").body(query);
-        Some(client.send(request).await.json["data"][0].clone()).filter(|trade| trade["txHash"].is_string())
+        let trades = client.query(json!({ "entity": "dex_trades", "limit": 1 })).await;
+        Some(trades["data"][0].clone()).filter(|trade| trade["txHash"].is_string())
     };
     // The demo goes on trading, so that the trade may be on the second page at once.
     eventually("the newest trade is on the page of its pool", async || {

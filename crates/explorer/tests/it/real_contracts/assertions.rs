@@ -1,18 +1,12 @@
 //! Compares the API with the expected state.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::{Duration, Instant},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::U256;
 use serde_json::{Value, json};
 
 use super::expected_state::{ExpectedState, ExpectedToken};
-use crate::support::{TestExplorer, api_state::text, client::Client, read_list};
-
-/// For data that lags behind the tip.
-const TIMEOUT: Duration = Duration::from_secs(60);
+use crate::support::{TestExplorer, api_state::text, client::Client, eventually, read_list};
 
 /// Compares everything that the API returns with the expected state.
 pub(super) async fn assert_api_agrees(explorer: &TestExplorer, expected_state: &ExpectedState, what: &str) {
@@ -29,11 +23,16 @@ pub(super) async fn assert_api_agrees(explorer: &TestExplorer, expected_state: &
 
 /// Waits until names, supplies, holders and balances agree with the contracts.
 async fn wait_for_tokens(client: &Client, expected_state: &ExpectedState, what: &str) {
-    let started = Instant::now();
-    while let Some(difference) = token_difference(client, expected_state).await {
-        assert!(started.elapsed() < TIMEOUT, "{what}: {difference}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let mut last = String::new();
+    eventually(&format!("{what}: tokens that agree"), async || {
+        let Some(difference) = token_difference(client, expected_state).await else { return Some(()) };
+        if difference != last {
+            println!("{what}: {difference}");
+            last = difference;
+        }
+        None
+    })
+    .await;
 }
 
 async fn token_difference(client: &Client, expected_state: &ExpectedState) -> Option<String> {
@@ -183,8 +182,7 @@ async fn query_all(client: &Client, entity: &str, filter: Value) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::new();
     loop {
         let body = json!({"entity": entity, "filter": filter, "limit": 100, "offset": found.len()});
-        let request = client.request("POST", "/api/v1/query").header("Content-Type", "application/json");
-        let mut answer = client.send(request.body(body.to_string())).await.ok();
+        let mut answer = client.query(body.clone()).await;
         let Value::Array(page) = answer["data"].take() else { panic!("{answer}") };
         assert_eq!(answer["count"], page.len(), "{body}");
         let done = page.is_empty();

@@ -111,14 +111,10 @@ async fn the_counts_of_an_address_are_the_totals_of_its_lists() {
     let (node, _) = DevNode::with_traffic(300).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
-    let query = async |body: Value| {
-        let request = explorer.client().request("POST", "/api/v1/query").header("Content-Type", "application/json");
-        explorer.client().send(request.body(body.to_string())).await.ok()
-    };
     let mut all_trades = Vec::new();
     loop {
         let body = json!({ "entity": "dex_trades", "limit": 100, "offset": all_trades.len() });
-        match query(body).await["data"].take() {
+        match explorer.client().query(body).await["data"].take() {
             Value::Array(trades) if !trades.is_empty() => all_trades.extend(trades),
             _ => break,
         }
@@ -129,7 +125,7 @@ async fn the_counts_of_an_address_are_the_totals_of_its_lists() {
     for (address, role) in addresses {
         let detail = explorer.json(&format!("/api/v1/addresses/{address}")).await;
         let body = json!({ "entity": "token_transfers", "filter": { "address": address }, "limit": 1 });
-        let transfers = query(body).await["total"].as_u64().unwrap();
+        let transfers = explorer.client().query(body).await["total"].as_u64().unwrap();
         let trades = all_trades.iter().filter(|trade| trade[role] == *address).count();
         assert_eq!((&detail["transferCount"], &detail["tradeCount"]), (&json!(transfers), &json!(trades)), "{address}");
         let page = explorer.get(&format!("/address/{address}")).await.text;

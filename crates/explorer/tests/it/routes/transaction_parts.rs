@@ -141,6 +141,8 @@ async fn a_node_without_traces_is_told() {
         let answer = explorer.get(&format!("/api/v1/transactions/{hash}/{part}")).await;
         assert_eq!((answer.status, &answer.json["code"]), (404, &json!("not_traced")), "{part}");
     }
-    let page = explorer.get(&format!("/tx/{hash}/state")).await.text;
-    assert!(page.contains("The node does not trace transactions."), "{page}");
+    for part in ["calls", "state"] {
+        let page = explorer.get(&format!("/tx/{hash}/{part}")).await.text;
+        assert!(page.contains("The node does not trace transactions."), "{part}: {page}");
+    }
 }

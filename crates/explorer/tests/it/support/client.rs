@@ -74,8 +74,13 @@ impl Client {
 
     /// The response of the query endpoint, which must be 200.
     pub(crate) async fn query(&self, body: Value) -> Value {
+        self.try_query(body.to_string()).await.ok()
+    }
+
+    /// The response of the query endpoint to any body.
+    pub(crate) async fn try_query(&self, body: impl Into<reqwest::Body>) -> Answer {
         let request = self.request("POST", "/api/v1/query").header("Content-Type", "application/json");
-        self.send(request.body(body.to_string())).await.ok()
+        self.send(request.body(body)).await
     }
 
     /// Does not follow redirects.

@@ -12,7 +12,7 @@ use super::{
     DevNode,
     client::{Answer, Client},
     eventually,
-    process::{Ended, Process, Signal},
+    process::{self, Ended, Process, Signal},
 };
 
 /// The real binary, running as a child process.
@@ -143,6 +143,26 @@ impl TestExplorer {
     }
 }
 
+/// The binary, out of reach of the settings of the developer.
+pub(crate) fn explorer_command() -> Command {
+    without_settings(Command::new(env!("CARGO_BIN_EXE_explorer")))
+}
+
+/// Runs a command of the binary to its end: whether it succeeded, and what it printed.
+pub(crate) async fn run_explorer(arguments: &[&str]) -> (bool, String) {
+    let mut command = explorer_command();
+    command.args(arguments);
+    let output = process::output(command).await;
+    (output.status.success(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
+}
+
+fn without_settings(mut command: Command) -> Command {
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("EXPLORER_")) {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// Checks that a stop took at most two seconds. On a busy machine it may take longer, but not much longer than the stop of
 /// an idle explorer does.
 pub(crate) async fn assert_prompt_stop(ended: &Ended) {
@@ -231,11 +251,8 @@ impl Launch {
 
     pub(crate) fn spawn(self) -> Process {
         let mut words = self.starter.iter().map(String::as_str).chain([env!("CARGO_BIN_EXE_explorer")]);
-        let mut command = Command::new(words.next().unwrap());
+        let mut command = without_settings(Command::new(words.next().unwrap()));
         command.args(words);
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("EXPLORER_")) {
-            command.env_remove(name);
-        }
         for folder in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
             command.env(folder, self.home.path());
         }

@@ -110,7 +110,7 @@ async fn every_transfer_of_every_kind_of_token_sends_an_event_and_nothing_else_d
         node.wait_for(&explorer).await;
         kinds = BTreeSet::new();
         let body = json!({ "entity": "token_transfers", "limit": 100, "filter": { "blockFrom": first } });
-        let found = super::send(explorer.client(), "POST", "/api/v1/query", Some(body)).await.ok();
+        let found = explorer.client().query(body).await;
         for transfer in found["data"].as_array().unwrap() {
             kinds.insert(transfer["tokenType"].as_str().unwrap().to_owned());
         }
@@ -126,7 +126,7 @@ async fn every_transfer_of_every_kind_of_token_sends_an_event_and_nothing_else_d
             let body = json!({
                 "entity": "token_transfers", "limit": 100, "filter": { role: address, "blockFrom": first, "blockTo": last }
             });
-            let page = super::send(explorer.client(), "POST", "/api/v1/query", Some(body)).await.ok();
+            let page = explorer.client().query(body).await;
             assert_eq!(page["count"], page["total"], "on one page");
             expected.extend(page["data"].as_array().unwrap().clone());
         }
