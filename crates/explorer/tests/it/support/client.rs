@@ -124,6 +124,11 @@ pub(crate) struct Events {
 impl Events {
     /// The next event. Comments, which keep the connection open, are skipped.
     pub(crate) async fn next(&mut self) -> String {
+        let next = tokio::time::timeout(LONGEST_SILENCE, self.wait_for_next()).await;
+        next.expect("no event, only comments that keep the connection open")
+    }
+
+    async fn wait_for_next(&mut self) -> String {
         loop {
             while let Some((event, rest)) = self.text.split_once("\n\n") {
                 let (event, rest) = (event.to_owned(), rest.to_owned());
