@@ -46,7 +46,7 @@ fn parse(filter: &str) -> anyhow::Result<Targets> {
     if parts.is_empty() {
         return Ok(Targets::new().with_default(LevelFilter::ERROR));
     }
-    // There are no spans.
+    // A filter by span or field would be taken for the name of a part, and log nothing.
     anyhow::ensure!(!filter.contains('['), "invalid log filter `{filter}`: give levels, such as `ingest=debug,info`");
     parts.join(",").parse().with_context(|| format!("invalid log filter `{filter}`"))
 }

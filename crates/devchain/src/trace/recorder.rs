@@ -107,7 +107,7 @@ impl Recorder {
         call.output = ended.output.clone();
         call.gas_used = ended.gas.total_gas_spent();
         if call.kind.is_creation() {
-            call.to = created;
+            call.to = created.filter(|_| ended.result.is_ok());
             if created.is_none() && ended.result.is_ok() {
                 // revm returns this without an error.
                 call.result = InstructionResult::NonceOverflow;
