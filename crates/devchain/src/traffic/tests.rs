@@ -3,7 +3,6 @@
 mod exchanges;
 mod odd_tokens;
 mod persistence;
-mod scratch;
 mod showcase;
 mod variety;
 
