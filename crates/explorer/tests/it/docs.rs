@@ -50,14 +50,12 @@ async fn the_openapi_document_is_compressed_if_the_client_accepts_it() {
     let client = Client::with_settings(fixture.explorer.client().url(""), http_client().no_gzip());
     let plain = client.get(PATH).await;
     assert_eq!((plain.status, plain.header("content-encoding")), (200, ""));
-    for encoding in ["gzip", "br"] {
-        let compressed = client.request("GET", PATH).header("Accept-Encoding", encoding).send().await.unwrap();
-        let headers = compressed.headers().clone();
-        assert_eq!(headers["content-encoding"], encoding);
-        assert_eq!(headers["etag"], plain.header("etag"), "{encoding}");
-        let length = compressed.bytes().await.unwrap().len();
-        assert!(length * 5 < plain.text.len(), "{encoding}: {length} of {} bytes", plain.text.len());
-    }
+    let compressed = client.request("GET", PATH).header("Accept-Encoding", "gzip, br").send().await.unwrap();
+    let headers = compressed.headers().clone();
+    assert_eq!(headers["content-encoding"], "gzip");
+    assert_eq!(headers["etag"], plain.header("etag"));
+    let length = compressed.bytes().await.unwrap().len();
+    assert!(length * 5 < plain.text.len(), "{length} of {} bytes", plain.text.len());
     let again = client.request("GET", PATH).header("If-None-Match", plain.header("etag"));
     assert_eq!(client.send(again.header("Accept-Encoding", "gzip")).await.status, 304);
 }
