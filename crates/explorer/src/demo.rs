@@ -42,7 +42,7 @@ const ACCOUNTS: usize = 40;
 const HISTORY_DAYS: u64 = 14;
 /// Blocks that can be traced: an hour with the default interval.
 const HISTORY: usize = 1_800;
-/// Memory for these blocks and their states. They need about half of it.
+/// Memory for these blocks and their states. If they need more, fewer can be traced.
 const HISTORY_BYTES: usize = 128 << 20;
 /// The index of a day of the demo is small, so little of it needs to be cached.
 const MEMORY_MEGABYTES: u64 = 256;
