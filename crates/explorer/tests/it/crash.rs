@@ -8,16 +8,11 @@ use std::{
 use devchain::ReorgedTransactions::{Drop, Replay};
 
 use crate::support::{
-    DevNode, Launch, TestExplorer, assert_prompt_stop, eventually, expected_state, read_api, slow_proxy::SlowProxy,
+    DevNode, TestExplorer, assert_prompt_stop, eventually, expected_state, read_api, slow_proxy::SlowProxy,
 };
 
 fn random_below(limit: u64) -> u64 {
     RandomState::new().hash_one(()) % limit
-}
-
-/// With so few calls that a backfill takes seconds.
-fn launch(node: &SlowProxy) -> Launch {
-    Launch::run(&node.url()).argument("--rpc-calls-per-second", 40)
 }
 
 async fn tip(explorer: &TestExplorer) -> Option<u64> {
@@ -28,8 +23,8 @@ async fn tip(explorer: &TestExplorer) -> Option<u64> {
 async fn repeated_kills_during_a_backfill_do_not_change_the_result() {
     let (node, _) = DevNode::with_traffic(1_600).await;
     let head = node.chain.head().number;
-    let slow = SlowProxy::in_front_of(&node.url(), Duration::from_millis(60)).await;
-    let mut explorer = launch(&slow).start().await;
+    let slow = SlowProxy::with_block_slots(&node.url(), Duration::from_millis(60), 2).await;
+    let mut explorer = TestExplorer::start(&slow.url()).await;
     let (mut committed, mut kills) = (None, 0);
     loop {
         // Kill shortly after the next commit, so that each round makes progress.
@@ -40,7 +35,7 @@ async fn repeated_kills_during_a_backfill_do_not_change_the_result() {
         }
         let data = explorer.kill();
         kills += 1;
-        explorer = launch(&slow).on(&data).start().await;
+        explorer = TestExplorer::start_on(&slow.url(), &data).await;
         let found = eventually("the tip after the start", async || tip(&explorer).await).await;
         assert!(found >= seen, "{seen} was committed, {found} is left after kill {kills}");
         if found == head {
@@ -88,8 +83,8 @@ async fn kills_during_reorgs_end_at_the_tip_of_the_node() {
 #[tokio::test]
 async fn a_stop_during_a_backfill_takes_at_most_two_seconds_and_loses_nothing() {
     let (node, _) = DevNode::with_traffic(400).await;
-    let slow = SlowProxy::in_front_of(&node.url(), Duration::from_millis(40)).await;
-    let explorer = launch(&slow).start().await;
+    let slow = SlowProxy::with_block_slots(&node.url(), Duration::from_millis(40), 2).await;
+    let explorer = TestExplorer::start(&slow.url()).await;
     let seen = eventually("a commit", async || tip(&explorer).await).await;
     assert!(seen < node.chain.head().number, "still under way");
     let (ended, data) = explorer.stop().await;
