@@ -1,7 +1,7 @@
 //! The explorer under measurement: the real binary in a separate process.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     process::Stdio,
     time::{Duration, Instant},
 };
@@ -31,12 +31,17 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(120);
 /// Short enough to see every tip, long enough to cost the process little.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-fn binary() -> anyhow::Result<Command> {
+/// The binary in the same folder as this one.
+pub(crate) fn own_binary() -> anyhow::Result<PathBuf> {
     let binary = std::env::current_exe()?.with_file_name("explorer");
     if !binary.is_file() {
         bail!("{} is missing: build it first with `cargo build --release`", binary.display());
     }
-    Ok(Command::new(binary))
+    Ok(binary)
+}
+
+fn binary() -> anyhow::Result<Command> {
+    Ok(Command::new(own_binary()?))
 }
 
 /// CPU seconds of a process so far, user and system.
@@ -71,7 +76,12 @@ impl Explorer {
 
     /// The same, with further options.
     pub(crate) async fn start_with(rpc: &str, data: &Path, options: &[&str]) -> anyhow::Result<Self> {
-        Self::spawn(rpc, data, &[&UNLIMITED, options].concat()).await
+        Self::start_binary(&own_binary()?, rpc, data, options).await
+    }
+
+    /// The same with another binary.
+    pub(crate) async fn start_binary(binary: &Path, rpc: &str, data: &Path, options: &[&str]) -> anyhow::Result<Self> {
+        Self::spawn(Command::new(binary), rpc, data, &[&UNLIMITED, options].concat()).await
     }
 
     /// Starts it without a response cache.
@@ -81,7 +91,7 @@ impl Explorer {
 
     /// Starts it with a limit of requests per minute for clients without a key.
     pub(crate) async fn start_with_limit(rpc: &str, data: &Path, anonymous: u32) -> anyhow::Result<Self> {
-        Self::spawn(rpc, data, &["--anonymous-requests-per-minute", &anonymous.to_string()]).await
+        Self::spawn(binary()?, rpc, data, &["--anonymous-requests-per-minute", &anonymous.to_string()]).await
     }
 
     /// Starts the demo with a block every so many milliseconds; returns it with the URL of its node.
@@ -106,8 +116,8 @@ impl Explorer {
         Ok((Self { process, url, client: reqwest::Client::new() }, node))
     }
 
-    async fn spawn(rpc: &str, data: &Path, options: &[&str]) -> anyhow::Result<Self> {
-        let mut process = binary()?
+    async fn spawn(mut binary: Command, rpc: &str, data: &Path, options: &[&str]) -> anyhow::Result<Self> {
+        let mut process = binary
             .args(["run", "--listen", "127.0.0.1:0", "--log", "warn", "--rpc", rpc, "--data"])
             .arg(data)
             .args(options)

@@ -37,6 +37,19 @@ pub(crate) async fn measure(
 ) -> anyhow::Result<HeadFigures> {
     let explorer = Explorer::start_with(&chain.url(), data, options).await?;
     explorer.wait_for_tip(chain.newest()).await?;
+    let (mut from_response, mut from_mined) = follow(&explorer, chain, blocks).await?;
+    explorer.stop().await?;
+    from_response.sort_unstable();
+    from_mined.sort_unstable();
+    Ok(HeadFigures { indexed: chain.transactions, from_response, from_mined })
+}
+
+/// Mines blocks one after the other; how long after the node's response each was visible, and how long after it was mined.
+pub(crate) async fn follow(
+    explorer: &Explorer,
+    chain: &RecordedChain,
+    blocks: usize,
+) -> anyhow::Result<(Vec<Duration>, Vec<Duration>)> {
     let client = reqwest::Client::new();
     let (mut from_response, mut from_mined) = (Vec::with_capacity(blocks), Vec::with_capacity(blocks));
     for block in 0..blocks {
@@ -50,10 +63,7 @@ pub(crate) async fn measure(
         from_response.push(served.elapsed());
         from_mined.push(mined.elapsed());
     }
-    explorer.stop().await?;
-    from_response.sort_unstable();
-    from_mined.sort_unstable();
-    Ok(HeadFigures { indexed: chain.transactions, from_response, from_mined })
+    Ok((from_response, from_mined))
 }
 
 async fn wait_until_visible(client: &reqwest::Client, url: &str) -> anyhow::Result<()> {

@@ -7,6 +7,7 @@ mod backlog;
 mod calls;
 mod chain;
 mod checks;
+mod compare;
 mod deliveries;
 mod download;
 mod explorer;
@@ -30,6 +31,7 @@ mod verification;
 
 use std::io::Write;
 
+use anyhow::Context;
 use clap::Parser;
 use mimalloc::MiMalloc;
 
@@ -90,6 +92,11 @@ async fn main() -> anyhow::Result<()> {
         if options.wants(Part::Head) {
             writeln!(out, "{}", head::measure(&chain, data.path(), options.head_blocks, &[]).await?)?;
         }
+    }
+    if options.wants(Part::Compare) {
+        let other = options.other.as_deref().context("--only compare needs --other with the path of a binary")?;
+        let chain = RecordedChain::make(options.chain()).await?;
+        writeln!(out, "{}", compare::measure(&chain, other, options.rounds, options.requests).await?)?;
     }
     if options.wants(Part::Postgres) {
         let chain = RecordedChain::make(options.chain()).await?;

@@ -72,6 +72,14 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 20)]
     soak_interval: u64,
 
+    /// The other binary for `--only compare`
+    #[arg(long)]
+    pub(crate) other: Option<PathBuf>,
+
+    /// Rounds of that comparison
+    #[arg(long, default_value_t = 5)]
+    pub(crate) rounds: usize,
+
     /// Measure only this part
     #[arg(long)]
     only: Option<Part>,
@@ -116,14 +124,16 @@ pub(crate) enum Part {
     Filters,
     /// Latency and size of every kind of page
     Pages,
+    /// This binary and another one in turns: index, head, API, pages; not measured by default
+    Compare,
     /// No measurement: serve the chain until Ctrl-C, for profiling an explorer
     Serve,
 }
 
 impl Options {
     pub(crate) fn wants(&self, part: Part) -> bool {
-        self.only
-            .map_or(!matches!(part, Part::Serve | Part::Endurance | Part::Soak | Part::Postgres), |only| only == part)
+        let rare = matches!(part, Part::Compare | Part::Serve | Part::Endurance | Part::Soak | Part::Postgres);
+        self.only.map_or(!rare, |only| only == part)
     }
 
     pub(crate) fn chain(&self) -> ChainPlan {
