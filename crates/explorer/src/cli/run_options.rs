@@ -66,7 +66,7 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_TRACES", value_name = "TRACES", hide_short_help = true)]
     pub(crate) traces: Option<Traces>,
 
-    /// Prefix of token types, as in BEP20 or ERC20 [default: BEP on BNB Smart Chain (chain ids 56 and 97), else ERC]
+    /// Prefix of token types, as in BEP20 or ERC20 [default: BEP; on pages ERC, except on BNB Smart Chain (chain ids 56 and 97)]
     #[arg(long, env = "EXPLORER_TOKEN_PREFIX", value_name = "BEP|ERC", hide_short_help = true)]
     #[serde(deserialize_with = "parsed")]
     pub(crate) token_prefix: Option<TokenPrefix>,
