@@ -63,7 +63,8 @@ is 100 or the key's `requestsPerMinute`. Every response under `/api/v1` has the 
 returns 401 and counts as no key. This document, verification jobs and `/health` are not limited.
 
 To get a key, sign a message with the wallet of an address: see `POST /api/v1/keys`. Keys and webhooks of an owner are only \
-visible to callers with a key of that owner.
+visible to callers with a key of that owner. On a chain for development, such as that of anvil, programs on the machine of the \
+service need no key.
 
 A webhook sends signed JSON to a URL for events of an address: see `POST /api/v1/webhooks`. Messages have the header \
 `X-Explorer-Signature` (`sha256=` and the HMAC-SHA256 of the body, keyed with the secret) and the headers of Standard \
@@ -139,7 +140,9 @@ const WEBHOOK_OPERATIONS: [&str; 8] = [
 
 fn requires_key(operation: &Operation, access: OwnerAccess) -> bool {
     operation.operation_id.as_deref().is_some_and(|id| match access {
-        OwnerAccess::Guarded => matches!(id, "list_keys" | "revoke_key") || WEBHOOK_OPERATIONS.contains(&id),
+        OwnerAccess::Guarded | OwnerAccess::Auto => {
+            matches!(id, "list_keys" | "revoke_key") || WEBHOOK_OPERATIONS.contains(&id)
+        }
         OwnerAccess::Open => id == "revoke_key",
     })
 }

@@ -14,6 +14,7 @@ mod ring;
 mod signature;
 mod text;
 
+pub(crate) use access::OwnerGuard;
 pub use access::{Caller, OwnerAccess};
 pub(crate) use issue::KeyIssuer;
 pub use issue::{IssuedKey, issue_key};

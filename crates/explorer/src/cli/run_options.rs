@@ -79,7 +79,7 @@ pub(crate) struct RunOptions {
     #[serde(deserialize_with = "parsed")]
     pub(crate) public_url: Option<PublicUrl>,
 
-    /// Who can see and change an owner's data, such as the list of API keys [default: guarded]
+    /// Who can see and change an owner's data, such as the list of API keys [default: auto]
     #[arg(long, env = "EXPLORER_OWNER_ACCESS", value_name = "ACCESS", hide_short_help = true)]
     pub(crate) owner_access: Option<OwnerAccess>,
 

@@ -238,7 +238,7 @@ async fn an_owner_has_at_most_five_keys_and_can_revoke_them() {
 #[tokio::test]
 async fn only_the_owner_can_list_keys_unless_access_is_open() {
     let node = DevNode::start().await;
-    let explorer = TestExplorer::start(&node.url()).await;
+    let explorer = Launch::run(&node.url()).argument("--owner-access", "guarded").start().await;
     let client = explorer.client();
     let owner = owner_of(&node.chain.accounts()[0]);
     let key = KeyRequest::by(&node.chain.accounts()[0]).key(client).await;
