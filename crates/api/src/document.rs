@@ -40,8 +40,8 @@ Addresses and hashes are accepted in any letter case and returned in lower case.
 numbers are decimal strings. Times are UTC. Lists are newest first, tokens by number of holders. Unknown query parameters are \
 ignored. HEAD is supported wherever GET is.
 
-Errors are problem documents (RFC 9457): `code` is stable, `field` names the invalid input. Operations list the problems of \
-their own; `default` stands for those that any operation may return. An unknown path returns 404 `route_not_found`; a known \
+Errors are problem documents (RFC 9457): `code` is stable, `field` names the invalid input; `error` repeats `code`, and \
+`message` repeats `detail`. Operations list the problems of their own; `default` stands for those that any operation may return. An unknown path returns 404 `route_not_found`; a known \
 path with another method returns 405 `method_not_allowed` with `Allow`. A 503 has `Retry-After`.
 
 A response with totals or counts has `firstIndexedBlock` and `complete`: if the index does not begin with the first block of \

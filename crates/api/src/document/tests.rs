@@ -130,7 +130,7 @@ fn fields_that_are_always_present_are_required_even_if_nullable() {
         let optional: Vec<&str> =
             properties.keys().map(String::as_str).filter(|field| !required.contains(field)).collect();
         let expected: &[&str] = match name.as_str() {
-            "Problem" => &["field"],
+            "Problem" => &["address", "field", "success"],
             query if query.ends_with("Query") => &["filter", "limit", "offset", "orderBy"],
             "NewKey" => &["label"],
             "CallRequest" => &["args", "blockNumber", "from"],

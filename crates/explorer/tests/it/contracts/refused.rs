@@ -56,6 +56,9 @@ async fn requests_that_cannot_be_verified_are_rejected_before_compiling() {
     };
     let no_code = verify(&fixture.from, VERSION, COIN).await;
     assert_eq!((no_code.status, &no_code.json["code"]), (404, &json!("code_not_found")));
+    let said = [&no_code.json["success"], &no_code.json["address"]];
+    assert_eq!(said, [&json!(false), &json!(fixture.from.to_lowercase())], "{}", no_code.json);
+    assert!(no_code.json["message"].as_str().unwrap().starts_with("no bytecode is indexed"), "{}", no_code.json);
     for (version, expected_text) in [
         ("0.8.20+commit.11111111", "0.8.20+commit.a1b79de6"),
         ("latest", "must be the version"),
