@@ -140,6 +140,7 @@ fn fields_that_are_always_present_are_required_even_if_nullable() {
                 "evmVersion",
                 "libraries",
                 "license",
+                "optimizationUsed",
                 "optimizer",
                 "runs",
                 "viaIR",

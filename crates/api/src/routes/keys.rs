@@ -35,7 +35,7 @@ async fn list_keys(
     ValidQuery(params): ValidQuery<OwnerParams>,
 ) -> Result<JsonResponse<wire::ApiKeyList>, ApiError> {
     guard.must_be(params.owner)?;
-    let keys = app.records.list_keys(params.owner).await?;
+    let keys = app.keys.list(params.owner).await?;
     Ok(JsonResponse::new(keys.into(), Freshness::Momentary))
 }
 

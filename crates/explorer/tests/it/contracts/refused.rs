@@ -40,6 +40,14 @@ async fn different_code_is_rejected_and_a_partial_match_does_not_replace_an_exac
     assert!(answer["message"].as_str().unwrap().contains("constructor arguments"), "{answer}");
     body["constructorArguments"] = json!(format!("0x{}", word(7)));
     assert_eq!(fixture.post("/api/v1/verify", &body).await.ok()["success"], true);
+
+    // With the names and values of Etherscan's API. They are hints: the metadata hash in the code decides.
+    for (used, runs) in [("1", json!("200")), ("0", json!(5))] {
+        let hints = json!({ "optimizationUsed": used, "runs": runs, "evmVersion": "default", "contractName": "Coin" });
+        body.as_object_mut().unwrap().extend(hints.as_object().unwrap().clone());
+        let answer = fixture.post("/api/v1/verify", &body).await.ok();
+        assert_eq!(answer["match"], "exact", "{answer}");
+    }
 }
 
 #[tokio::test]
