@@ -102,7 +102,7 @@ pub(crate) struct ServiceConfig {
     pub(crate) bootstrap: Option<Bootstrap>,
     pub(crate) traces: Traces,
     pub(crate) labels: Labels,
-    /// None: chosen by the chain.
+    /// None: BEP, and on pages that of the chain.
     pub(crate) token_prefix: Option<TokenPrefix>,
     pub(crate) dexes: Dexes,
     /// Read again on request.
