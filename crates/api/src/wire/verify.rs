@@ -69,7 +69,9 @@ pub struct VerifyRequest {
 }
 
 fn optimization_used_schema() -> Object {
-    let values = [json!(true), json!(false), json!(1), json!(0), json!("1"), json!("0"), Value::Null];
+    let flags = [json!(true), json!(false), json!(1), json!(0)];
+    let texts = ["1", "0", "true", "false", ""].map(Value::from);
+    let values = flags.into_iter().chain(texts).chain([Value::Null]);
     ObjectBuilder::new()
         .schema_type(SchemaType::AnyValue)
         .enum_values(Some(values))
