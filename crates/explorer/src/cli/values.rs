@@ -64,7 +64,7 @@ pub(crate) enum Traces {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum OwnerAccess {
-    /// As `guarded`; on a dev chain, such as that of anvil, programs on this machine need no key
+    /// As `guarded`, but programs on this machine need no key on a dev chain
     Auto,
     /// Requests with an API key of that owner
     Guarded,
