@@ -40,8 +40,8 @@ Addresses and hashes are accepted in any letter case and returned in lower case.
 numbers are decimal strings. Times are UTC. Lists are newest first, tokens by number of holders. Unknown query parameters are \
 ignored. HEAD is supported wherever GET is.
 
-Errors are problem documents (RFC 9457): `code` is stable, `field` names the invalid input. Operations list the problems of \
-their own; `default` stands for those that any operation may return. An unknown path returns 404 `route_not_found`; a known \
+Errors are problem documents (RFC 9457): `code` is stable, `field` names the invalid input; `error` repeats `code`, and \
+`message` repeats `detail`. Operations list the problems of their own; `default` stands for those that any operation may return. An unknown path returns 404 `route_not_found`; a known \
 path with another method returns 405 `method_not_allowed` with `Allow`. A 503 has `Retry-After`.
 
 A response with totals or counts has `firstIndexedBlock` and `complete`: if the index does not begin with the first block of \
@@ -63,7 +63,8 @@ is 100 or the key's `requestsPerMinute`. Every response under `/api/v1` has the 
 returns 401 and counts as no key. This document, verification jobs and `/health` are not limited.
 
 To get a key, sign a message with the wallet of an address: see `POST /api/v1/keys`. Keys and webhooks of an owner are only \
-visible to callers with a key of that owner.
+visible to callers with a key of that owner. On a chain for development, such as that of anvil, programs on the machine of the \
+service need no key.
 
 A webhook sends signed JSON to a URL for events of an address: see `POST /api/v1/webhooks`. Messages have the header \
 `X-Explorer-Signature` (`sha256=` and the HMAC-SHA256 of the body, keyed with the secret) and the headers of Standard \
@@ -139,7 +140,9 @@ const WEBHOOK_OPERATIONS: [&str; 8] = [
 
 fn requires_key(operation: &Operation, access: OwnerAccess) -> bool {
     operation.operation_id.as_deref().is_some_and(|id| match access {
-        OwnerAccess::Guarded => matches!(id, "list_keys" | "revoke_key") || WEBHOOK_OPERATIONS.contains(&id),
+        OwnerAccess::Guarded | OwnerAccess::Auto => {
+            matches!(id, "list_keys" | "revoke_key") || WEBHOOK_OPERATIONS.contains(&id)
+        }
         OwnerAccess::Open => id == "revoke_key",
     })
 }

@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use contracts::{VerifyError, calls::CallError};
-use domain::BlockNumber;
+use domain::{Address, BlockNumber};
 use egress::UrlFault;
 use enrichment::{AccountError, AccountUnavailable, HistoryError, ImageUnavailable, TraceUnavailable};
 use node::NodeError;
@@ -120,6 +120,8 @@ pub(crate) enum ApiError {
     InvalidContractField { field: &'static str, rule: String },
     #[error(transparent)]
     Verify(Arc<VerifyError>),
+    #[error("{}", VerifyError::NoCode)]
+    NoBytecode { address: Address },
     #[error("there is no such verification job: jobs are kept for a week")]
     JobNotFound,
     #[error(transparent)]
@@ -227,6 +229,7 @@ impl ApiError {
             Self::NoArtifact { .. } => ProblemCode::ArtifactNotAvailable,
             Self::InvalidContractField { .. } => ProblemCode::InvalidParameter,
             Self::Verify(error) => verify_code(error),
+            Self::NoBytecode { .. } => verify_code(&VerifyError::NoCode),
             Self::JobNotFound => ProblemCode::JobNotFound,
             Self::Call(error) => call_code(error),
             Self::MethodNotAllowed => ProblemCode::MethodNotAllowed,
@@ -244,14 +247,22 @@ impl ApiError {
     }
 
     pub(crate) fn problem(&self) -> Problem {
-        let code = self.code();
+        let (code, detail) = (self.code(), self.detail());
+        let unverified = match self {
+            Self::NoBytecode { address } => Some(*address),
+            _ => None,
+        };
         Problem {
             kind: format!("urn:explorer:problem:{}", code.text()),
             title: code.title(),
             status: code.status().as_u16(),
-            detail: self.detail(),
+            message: detail.clone(),
+            detail,
             code,
+            error: code,
             field: self.field(),
+            success: unverified.map(|_| false),
+            address: unverified.map(Into::into),
         }
     }
 
@@ -426,7 +437,27 @@ mod tests {
           "status": 400,
           "detail": "page must be a whole number of at least 1",
           "code": "invalid_parameter",
+          "error": "invalid_parameter",
+          "message": "page must be a whole number of at least 1",
           "field": "page"
+        }
+        "#);
+    }
+
+    #[test]
+    fn a_verification_without_bytecode_fails_as_one_with_another_does() {
+        let problem = ApiError::NoBytecode { address: Address::repeat_byte(0xaa) }.problem();
+        insta::assert_json_snapshot!(problem, @r#"
+        {
+          "type": "urn:explorer:problem:code_not_found",
+          "title": "No contract",
+          "status": 404,
+          "detail": "no bytecode is indexed at this address: there is no contract on the chain",
+          "code": "code_not_found",
+          "error": "code_not_found",
+          "message": "no bytecode is indexed at this address: there is no contract on the chain",
+          "success": false,
+          "address": "0xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
         }
         "#);
     }

@@ -14,9 +14,10 @@ mod ring;
 mod signature;
 mod text;
 
+pub(crate) use access::OwnerGuard;
 pub use access::{Caller, OwnerAccess};
 pub(crate) use issue::KeyIssuer;
-pub use issue::{IssuedKey, issue_key};
+pub use issue::{IssuedKey, REQUESTS_PER_MINUTE, issue_key};
 pub(crate) use proof::Proof;
 pub(crate) use proof_error::ProofError;
 pub use ring::KeyUses;

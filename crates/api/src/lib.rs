@@ -27,7 +27,7 @@ mod streams;
 pub mod wire;
 
 pub use contracts::{CompilerConfig, CompilerSource, VerificationJobs, VerificationMetrics, VerifierConfig};
-pub use keys::{Caller, IssuedKey, KeyText, KeyUses, OwnerAccess, issue_key};
+pub use keys::{Caller, IssuedKey, KeyText, KeyUses, OwnerAccess, REQUESTS_PER_MINUTE, issue_key};
 pub use limits::LimitConfig;
 pub use metrics::{ApiMetrics, CacheMetrics, RateLimited};
 pub use params::Paging;

@@ -2,7 +2,7 @@ use std::{fmt, sync::Arc};
 
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
-use domain::{BlockNumber, ChainTokenPrefix, ReplicaStatus, SyncStatus, TaskStatus, TokenPrefix};
+use domain::{BlockNumber, ReplicaStatus, SyncStatus, TaskStatus, TokenPrefix};
 use enrichment::{Accounts, Allowances, Failures, NftMetadataFetcher, OperatorNames, TopAccounts, TransactionTraces};
 use node::NodeClient;
 use store::{ChainReader, SharedJobs, SharedQuotas, UserRecords, VerifiedContracts};
@@ -42,7 +42,7 @@ pub struct ApiParts {
     pub tasks: watch::Receiver<Vec<TaskStatus>>,
     /// Of addresses and exchanges.
     pub names: Arc<OperatorNames>,
-    pub token_prefix: ChainTokenPrefix,
+    pub token_prefix: TokenPrefix,
     pub access: OwnerAccess,
     pub limits: LimitConfig,
     /// Set if other processes serve from the same store, too.
@@ -68,7 +68,7 @@ pub struct ApiState {
     pub(crate) tasks: watch::Receiver<Vec<TaskStatus>>,
     pub(crate) node: NodeClient,
     pub(crate) names: Arc<OperatorNames>,
-    token_prefix: ChainTokenPrefix,
+    token_prefix: TokenPrefix,
     pub(crate) records: Arc<dyn UserRecords>,
     pub(crate) verified: Arc<dyn VerifiedContracts>,
     pub(crate) jobs: VerificationJobs,
@@ -133,7 +133,7 @@ impl ApiState {
     }
 
     pub(crate) fn token_prefix(&self) -> TokenPrefix {
-        self.token_prefix.get()
+        self.token_prefix
     }
 
     /// The services behind the API, for its dialects.

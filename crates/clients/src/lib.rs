@@ -1,5 +1,7 @@
 //! The clients of the API and the pages: their addresses behind trusted proxies, which limits per client count by.
 
+mod local;
+
 use std::{
     convert::Infallible,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
@@ -10,6 +12,7 @@ use axum::{
     http::{HeaderMap, HeaderName, request::Parts},
 };
 use ipnet::IpNet;
+pub use local::is_local;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// An IPv6 site has a prefix of at most 64 bits and may use any address in it.

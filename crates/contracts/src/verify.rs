@@ -173,7 +173,7 @@ impl Verdict {
 /// Why a verification could not be completed.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    #[error("there is no contract at this address")]
+    #[error("no bytecode is indexed at this address: there is no contract on the chain")]
     NoCode,
     #[error("compilerVersion {0}")]
     Version(VersionError),

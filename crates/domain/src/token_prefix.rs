@@ -8,9 +8,10 @@ use crate::TokenKind;
 /// BNB Smart Chain and its test network, where token standards are called BEP.
 const BSC_CHAIN_IDS: [u64; 2] = [56, 97];
 
-/// The prefix of token standards on a chain: BEP20 or ERC20.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The prefix of token standards: BEP20 or ERC20. By default the one in the specification of the API.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TokenPrefix {
+    #[default]
     Bep,
     Erc,
 }
@@ -52,7 +53,7 @@ impl FromStr for TokenPrefix {
     }
 }
 
-/// The prefix of the followed chain, which may become known after the start: when the node answers for the first time. Clones
+/// The prefix that pages show, that of the followed chain, which may become known after the start: when the node answers for the first time. Clones
 /// share it.
 #[derive(Debug, Clone, Default)]
 pub struct ChainTokenPrefix(Arc<OnceLock<TokenPrefix>>);

@@ -102,7 +102,7 @@ pub(crate) struct ServiceConfig {
     pub(crate) bootstrap: Option<Bootstrap>,
     pub(crate) traces: Traces,
     pub(crate) labels: Labels,
-    /// None: chosen by the chain.
+    /// None: BEP, and on pages that of the chain.
     pub(crate) token_prefix: Option<TokenPrefix>,
     pub(crate) dexes: Dexes,
     /// Read again on request.
@@ -218,6 +218,8 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         Some(NftSource::Hosts) => (NftMetadata::Hosts, None),
         Some(NftSource::Gateway(gateway)) => (NftMetadata::Hosts, Some(gateway)),
     };
+    let is_behind_proxy = !options.trusted_proxy.is_empty() || options.public_url.is_some();
+    let access = owner_access(options.owner_access, is_behind_proxy);
     let proxies = TrustedProxies::new(options.trusted_proxy);
     let connections = connections(options.max_connections, options.max_connections_per_ip, &proxies);
     Ok(ServiceConfig {
@@ -243,10 +245,7 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         coin: options.looks.coin.unwrap_or_else(|| DEFAULT_COIN.to_owned()),
         tour: Vec::new(),
         memory,
-        access: match options.owner_access {
-            Some(cli::OwnerAccess::Open) => OwnerAccess::Open,
-            Some(cli::OwnerAccess::Guarded) | None => OwnerAccess::Guarded,
-        },
+        access,
         limits: limits(options.anonymous_requests_per_minute, options.keyed_requests_per_minute),
         proxies,
         connections,
@@ -268,6 +267,15 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         encryption_key: options.webhook_encryption_key,
         admin,
     })
+}
+
+/// A proxy on this machine may send requests of others without a word about them, so that none of them counts as local.
+fn owner_access(given: Option<cli::OwnerAccess>, is_behind_proxy: bool) -> OwnerAccess {
+    match given {
+        Some(cli::OwnerAccess::Open) => OwnerAccess::Open,
+        Some(cli::OwnerAccess::Auto) | None if !is_behind_proxy => OwnerAccess::Auto,
+        Some(cli::OwnerAccess::Guarded | cli::OwnerAccess::Auto) | None => OwnerAccess::Guarded,
+    }
 }
 
 /// Several processes with a database may have the same data folder, so none of them has a socket there.

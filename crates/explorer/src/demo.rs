@@ -82,7 +82,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         bootstrap: None,
         traces: ingest::Traces::Auto,
         labels: names::labels(&contracts, &showcase.contracts, owner)?,
-        // The specification of the API has the names of BNB Smart Chain.
+        // Pages name tokens as the specification of the API does.
         token_prefix: Some(domain::TokenPrefix::Bep),
         dexes: names::dexes(&contracts)?,
         name_files: NameFiles::default(),

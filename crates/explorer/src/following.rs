@@ -24,7 +24,7 @@ pub(crate) struct Following {
     pub(crate) start_block: Option<BlockNumber>,
     pub(crate) traces: Traces,
     /// Chosen by the chain, unless the operator gave one.
-    pub(crate) token_prefix: ChainTokenPrefix,
+    pub(crate) page_prefix: ChainTokenPrefix,
     /// Bytes.
     pub(crate) waiting_blocks: usize,
     pub(crate) status: watch::Sender<SyncStatus>,
@@ -67,7 +67,7 @@ impl Following {
                     }
                     Err(error) => return Err(stores::explain_binding(error, &self.location)),
                     Ok(start_block) => {
-                        self.token_prefix.choose(identity.chain_id);
+                        self.page_prefix.choose(identity.chain_id);
                         return Ok(start_block);
                     }
                 },

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use anyhow::{Context, anyhow};
-use domain::{ChainTokenPrefix, SyncStatus};
+use domain::{SyncStatus, TokenPrefix};
 use egress::{Egress, EgressConfig};
 use store::{ChainReader, Store, WebhookLimits, WebhookRecords};
 use tokio::{sync::watch, task::JoinHandle};
@@ -80,7 +80,7 @@ impl Hooks {
         self,
         reader: Arc<dyn ChainReader>,
         sync: &watch::Receiver<SyncStatus>,
-        token_prefix: ChainTokenPrefix,
+        token_prefix: TokenPrefix,
         supervisor: &Supervisor,
         (turn, queues): (Turn, Option<Arc<dyn WebhookRecords>>),
     ) -> JoinHandle<()> {
@@ -88,10 +88,9 @@ impl Hooks {
         let of_matcher = turn.clone();
         supervisor.spawn("webhook-matcher", move |cancel| {
             let (hooks, reader, sync) = (hooks.clone(), reader.clone(), sync.clone());
-            let token_prefix = token_prefix.clone();
             of_matcher.clone().run(cancel, move |cancel| {
                 let Hooks { records, wake, .. } = hooks.clone();
-                Matcher::new(reader.clone(), records, sync.clone(), wake, token_prefix.clone()).run(cancel)
+                Matcher::new(reader.clone(), records, sync.clone(), wake, token_prefix).run(cancel)
             })
         });
         let records = Arc::clone(&self.records);

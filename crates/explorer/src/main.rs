@@ -15,6 +15,7 @@ mod database;
 mod demo;
 mod folders;
 mod following;
+mod greeting;
 mod hooks;
 mod keys;
 mod logging;

@@ -98,7 +98,7 @@ fn following(
         start_block: config.start_block,
         traces: config.traces,
         // Nothing is served.
-        token_prefix: ChainTokenPrefix::default(),
+        page_prefix: ChainTokenPrefix::default(),
         waiting_blocks: config.memory.waiting_blocks(),
         status,
         progress,

@@ -2,7 +2,10 @@ use std::io::IsTerminal;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::{bootstrap, cli::RunOptions, config, logging, names::NameReloader, progress, service::Service, shutdown};
+use crate::{
+    bootstrap, cli::RunOptions, config, greeting::Greeting, logging, names::NameReloader, progress, service::Service,
+    shutdown,
+};
 
 /// Follows a node and serves its chain until cancelled.
 pub(crate) async fn run(options: RunOptions) -> anyhow::Result<()> {
@@ -12,10 +15,11 @@ pub(crate) async fn run(options: RunOptions) -> anyhow::Result<()> {
     let cancel = shutdown::on_signal()?;
 
     bootstrap::prepare(&config, &cancel).await?;
+    let greeting = Greeting::new(&config);
     let service = Service::start(config, log, cancel.clone()).await?;
     tokio::spawn(reload_on_hangup(service.names()));
     if let Some(address) = service.local_addr() {
-        logging::print(&format!("Listening on http://{address}\n"));
+        logging::print(&greeting.text(address));
     }
     let progress = tokio::spawn(progress::show(service.sync(), service.progress(), cancel));
     let result = service.finish().await;

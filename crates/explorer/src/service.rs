@@ -83,7 +83,8 @@ impl Service {
             None => followed,
         };
 
-        let token_prefix = token_prefix::find(config.token_prefix, &store, &cancel).await;
+        let token_prefix = config.token_prefix.unwrap_or_default();
+        let page_prefix = token_prefix::find(config.token_prefix, &store, &cancel).await;
         let needs_hooks = roles.serve || roles.deliver;
         let hooks = if needs_hooks {
             let key = config.encryption_key.as_ref();
@@ -104,7 +105,7 @@ impl Service {
                     }
                     None => (Turn::always(), None),
                 };
-                hooks.clone().start(store.reader(), &sync, token_prefix.clone(), &supervisor, shares)
+                hooks.clone().start(store.reader(), &sync, token_prefix, &supervisor, shares)
             }
             _ => tokio::spawn(std::future::ready(())),
         };
@@ -149,7 +150,7 @@ impl Service {
                 shared_quotas: shared.as_ref().map(|shared| Arc::new(shared.quotas()) as Arc<dyn SharedQuotas>),
                 shared_jobs: shared.as_ref().map(|shared| Arc::new(shared.running_jobs()) as Arc<dyn SharedJobs>),
                 proxies: config.proxies.clone(),
-                token_prefix: token_prefix.clone(),
+                token_prefix,
                 response_cache_bytes: config.memory.response_cache(),
             });
             let services = state.services();
@@ -166,7 +167,7 @@ impl Service {
                 sync: sync.clone(),
                 names: Names {
                     operator: Arc::clone(&names),
-                    token_prefix: token_prefix.clone(),
+                    token_prefix: page_prefix.clone(),
                     chain: config.chain_name,
                     coin: config.coin,
                 },
@@ -235,7 +236,7 @@ impl Service {
                     location: config.location,
                     start_block: config.start_block,
                     traces: config.traces,
-                    token_prefix,
+                    page_prefix,
                     waiting_blocks: config.memory.waiting_blocks(),
                     status,
                     progress: Arc::clone(&progress),

@@ -1,4 +1,4 @@
-//! The prefix of token types, such as BEP20 or ERC20: that of the operator, else that of the chain.
+//! The prefix of token types on pages, such as BEP20 or ERC20: that of the operator, else that of the chain.
 
 use std::{sync::Arc, time::Duration};
 

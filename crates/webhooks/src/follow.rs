@@ -11,7 +11,7 @@ use std::{
 };
 
 use domain::{
-    Block, BlockId, BlockNumber, BlockRange, BlockRef, ChainTokenPrefix, Order, PageRequest, SyncStatus, Transaction,
+    Block, BlockId, BlockNumber, BlockRange, BlockRef, Order, PageRequest, SyncStatus, TokenPrefix, Transaction,
     TransactionFilter, Transfer, TransferFilter, WebhookId,
 };
 use futures::future::BoxFuture;
@@ -40,7 +40,7 @@ pub struct Matcher {
     records: Arc<dyn WebhookRecords>,
     sync: watch::Receiver<SyncStatus>,
     wake: Wake,
-    token_prefix: ChainTokenPrefix,
+    token_prefix: TokenPrefix,
     /// The cached watch list. The store rejects matches made with an outdated list.
     watch: Option<Watch>,
 }
@@ -78,7 +78,7 @@ impl Matcher {
         records: Arc<dyn WebhookRecords>,
         sync: watch::Receiver<SyncStatus>,
         wake: Wake,
-        token_prefix: ChainTokenPrefix,
+        token_prefix: TokenPrefix,
     ) -> Self {
         Self { chain, records, sync, wake, token_prefix, watch: None }
     }

@@ -67,7 +67,7 @@ problem_responses! {
     NoSuchAddressOrToken: "Nothing is known about the address, or no transfer of such a token is indexed", [
         AddressNotFound, TokenNotFound,
     ];
-    NoCode: "There is no contract at the address", [CodeNotFound];
+    NoCode: "No bytecode is indexed at the address", [CodeNotFound];
     NotVerified: "There is no contract, it is not verified, or the block is not indexed", [ContractNotVerified, BlockNotFound];
     NoArtifact: "There is no contract, it is not verified, or its compiler does not provide this artifact", [
         ContractNotVerified, ArtifactNotAvailable,

@@ -16,7 +16,7 @@ use super::{
 use crate::error::ApiError;
 
 /// The rate limit of a new key.
-const REQUESTS_PER_MINUTE: u32 = 100;
+pub const REQUESTS_PER_MINUTE: u32 = 100;
 /// Concurrent calls to contract wallets: they are the most expensive calls to the node.
 const CONCURRENT_WALLET_CALLS: usize = 8;
 

@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 use quick_cache::sync::Cache;
 use store::{StoreError, UserRecords};
 use subtle::ConstantTimeEq;
+use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 
 use super::text::KeyText;
@@ -31,6 +32,8 @@ pub(crate) struct KeyRing {
     cache: Cache<CacheKey, Arc<KnownKey>>,
     /// Keys with uses that are not persisted yet, each once.
     used: Mutex<Vec<Arc<KnownKey>>>,
+    /// Held for writing while uses are persisted: then they are neither here nor certainly in the store.
+    persisting: RwLock<()>,
 }
 
 pub(crate) struct KnownKey {
@@ -65,7 +68,7 @@ impl KnownKey {
 
 impl KeyRing {
     pub(crate) fn new(records: Arc<dyn UserRecords>) -> Self {
-        Self { records, cache: Cache::new(CACHED_KEYS), used: Mutex::default() }
+        Self { records, cache: Cache::new(CACHED_KEYS), used: Mutex::default(), persisting: RwLock::default() }
     }
 
     /// The key with this text, active or revoked.
@@ -84,6 +87,21 @@ impl KeyRing {
         Ok(Some(known))
     }
 
+    /// An owner's keys, newest first, with the uses that this process has not persisted yet.
+    pub(crate) async fn list(&self, owner: Address) -> Result<Vec<ApiKey>, StoreError> {
+        let _persisted = self.persisting.read().await;
+        let mut keys = self.records.list_keys(owner).await?;
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        for known in used.iter().filter(|known| known.owner == owner) {
+            if let Some(key) = keys.iter_mut().find(|key| key.id == known.id) {
+                key.total_requests += known.uses.load(Ordering::Acquire);
+                key.last_used_at = key.last_used_at.max(known.last_used_at.load(Ordering::Relaxed));
+            }
+        }
+        drop(used);
+        Ok(keys)
+    }
+
     /// Removes a key from the cache after it was changed.
     pub(crate) fn invalidate(&self, digest: &KeyDigest) {
         self.cache.remove(&cache_key(digest));
@@ -97,6 +115,7 @@ impl KeyRing {
     }
 
     async fn persist_uses(&self) {
+        let _persisting = self.persisting.write().await;
         let used = std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner));
         if used.is_empty() {
             return;
@@ -150,5 +169,37 @@ impl KeyUses {
         Box::pin(async move {
             self.0.persist_uses().await;
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::{issue_key, memory::MemoryRecords};
+
+    #[tokio::test]
+    async fn a_listing_has_every_use_once() {
+        let owner = Address::repeat_byte(1);
+        let records = Arc::new(MemoryRecords::default());
+        let issued = issue_key(&*records, owner, String::new(), None, 5).await.unwrap();
+        issue_key(&*records, owner, String::new(), None, 6).await.unwrap();
+        let ring = KeyRing::new(records);
+        let listed = async || {
+            let keys = ring.list(owner).await.unwrap();
+            keys.iter().rev().map(|key| (key.total_requests, key.last_used_at)).collect::<Vec<_>>()
+        };
+        for uses in 1..=6 {
+            // A key that was read again is counted apart from the one that was read before.
+            if uses == 3 {
+                ring.invalidate(&issued.key.digest);
+            }
+            let known = ring.find(&issued.text).await.unwrap().unwrap();
+            ring.count_use(&known, 10 + uses);
+            assert_eq!(listed().await, [(uses, 10 + uses), (0, 6)]);
+            if uses == 4 {
+                ring.persist_uses().await;
+                assert_eq!(listed().await, [(uses, 10 + uses), (0, 6)]);
+            }
+        }
     }
 }

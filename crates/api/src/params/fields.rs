@@ -3,6 +3,7 @@ use serde_json::{Map, Value};
 use super::{
     body_error::BodyError,
     json::{JsonObject, JsonValue},
+    whole_number::parse_whole_number,
 };
 use crate::error::ApiError;
 
@@ -90,10 +91,6 @@ impl<'a> Fields<'a> {
     }
 
     /// A whole number that every JSON parser represents exactly.
-    pub(crate) fn whole_number(&mut self, field: &'static str) -> Result<u64, ApiError> {
-        self.find_whole_number(field)?.ok_or(ApiError::MissingField { field })
-    }
-
     pub(crate) fn find_whole_number(&mut self, field: &'static str) -> Result<Option<u64>, ApiError> {
         let rule = "must be a whole number from 0 to 9007199254740991";
         let parse = |value: JsonValue<'_>| {
@@ -101,6 +98,30 @@ impl<'a> Fields<'a> {
             number.ok_or(ApiError::InvalidParameter { field, rule })
         };
         self.find_json(field).map(parse).transpose()
+    }
+
+    /// A whole number, or a string of its digits, which clients send that keep all numbers as text. An empty string is no number.
+    pub(crate) fn find_digits(&mut self, field: &'static str) -> Result<Option<u64>, ApiError> {
+        let rule = "must be a whole number from 0 to 9007199254740991, or a string of its digits";
+        let Some(value) = self.find_json(field) else { return Ok(None) };
+        let number = match value.text() {
+            Some(text) if text.is_empty() => return Ok(None),
+            Some(text) => parse_whole_number(&text),
+            None => value.whole_number(),
+        };
+        let number = number.filter(|number| *number <= MAX_WHOLE_NUMBER);
+        number.map(Some).ok_or(ApiError::InvalidParameter { field, rule })
+    }
+
+    /// A truth value in any way that clients write it; an empty string is none.
+    pub(crate) fn find_flag(&mut self, field: &'static str) -> Result<Option<bool>, ApiError> {
+        let Some(value) = self.find_json(field) else { return Ok(None) };
+        match value.text().as_deref().unwrap_or(value.raw()) {
+            "" => Ok(None),
+            "1" | "true" => Ok(Some(true)),
+            "0" | "false" => Ok(Some(false)),
+            _ => Err(ApiError::InvalidParameter { field, rule: "must be 0 or 1" }),
+        }
     }
 
     fn check_names(&self) -> Result<(), ApiError> {
@@ -157,12 +178,12 @@ mod tests {
         let mut fields =
             fields(r#"{"a":"x","b":5,"c":null,"d":1e3,"f":9007199254740991,"g":-0.0,"h":1822057916080417.0}"#);
         assert_eq!(fields.text("a").unwrap(), "x");
-        assert_eq!(fields.whole_number("b").unwrap(), 5);
+        assert_eq!(fields.find_whole_number("b").unwrap(), Some(5));
         assert_eq!(fields.find_text("c").unwrap(), None);
-        assert_eq!(fields.whole_number("d").unwrap(), 1_000);
-        assert_eq!(fields.whole_number("f").unwrap(), MAX_WHOLE_NUMBER);
-        assert_eq!(fields.whole_number("g").unwrap(), 0);
-        assert_eq!(fields.whole_number("h").unwrap(), 1_822_057_916_080_417);
+        assert_eq!(fields.find_whole_number("d").unwrap(), Some(1_000));
+        assert_eq!(fields.find_whole_number("f").unwrap(), Some(MAX_WHOLE_NUMBER));
+        assert_eq!(fields.find_whole_number("g").unwrap(), Some(0));
+        assert_eq!(fields.find_whole_number("h").unwrap(), Some(1_822_057_916_080_417));
         assert_eq!(fields.find_text("e").unwrap(), None);
         fields.check_names().unwrap();
     }
@@ -178,13 +199,36 @@ mod tests {
             r#"{"n":9007199254740992}"#,
             r#"{"n":1e300}"#,
         ] {
-            let problem = fields(json).whole_number("n").unwrap_err().problem();
+            let problem = fields(json).find_whole_number("n").unwrap_err().problem();
             assert_eq!((problem.status, problem.field.as_deref()), (400, Some("n")), "{json}");
         }
         let problem = fields(r#"{"t":5}"#).text("t").unwrap_err().problem();
         assert_eq!(problem.field.as_deref(), Some("t"));
         let problem = fields("{}").text("t").unwrap_err().problem();
         assert_eq!((problem.status, problem.field.as_deref()), (400, Some("t")));
+    }
+
+    #[test]
+    fn digits_and_flags_may_be_text() {
+        let number = |value: &str| fields(&format!(r#"{{"n":{value}}}"#)).find_digits("n");
+        for (value, expected) in
+            [("5", Some(5)), (r#""5""#, Some(5)), ("1e3", Some(1_000)), (r#""""#, None), ("null", None)]
+        {
+            assert_eq!(number(value).unwrap(), expected, "{value}");
+        }
+        for value in
+            [r#""1e3""#, r#""-1""#, r#"" 5""#, r#""0x5""#, r#""9007199254740992""#, "1.5", "true", "[]", r#""\ud800""#]
+        {
+            assert_eq!(number(value).unwrap_err().problem().field.as_deref(), Some("n"), "{value}");
+        }
+        let flag = |value: &str| fields(&format!(r#"{{"f":{value}}}"#)).find_flag("f");
+        for (value, expected) in [("1", Some(true)), (r#""false""#, Some(false)), ("true", Some(true)), (r#""""#, None)]
+        {
+            assert_eq!(flag(value).unwrap(), expected, "{value}");
+        }
+        for value in ["2", r#""yes""#, "[]", "1.0", r#""\ud800""#] {
+            assert_eq!(flag(value).unwrap_err().problem().field.as_deref(), Some("f"), "{value}");
+        }
     }
 
     #[test]

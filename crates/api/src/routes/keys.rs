@@ -7,7 +7,7 @@ use crate::{
     document::{BadBody, BadParameter, BadProof, KeyConflict, NeedsKey, NoSuchKey, NodeOrIndexUnavailable, NotOwner},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
-    keys::Caller,
+    keys::{Caller, OwnerGuard},
     params::{KeyIdParam, OwnerParams, ValidBody, ValidPath, ValidQuery},
     wire,
 };
@@ -31,11 +31,11 @@ pub(super) fn router() -> OpenApiRouter<App> {
 )]
 async fn list_keys(
     State(app): State<App>,
-    caller: Caller,
+    guard: OwnerGuard,
     ValidQuery(params): ValidQuery<OwnerParams>,
 ) -> Result<JsonResponse<wire::ApiKeyList>, ApiError> {
-    caller.must_be(params.owner, app.access)?;
-    let keys = app.records.list_keys(params.owner).await?;
+    guard.must_be(params.owner)?;
+    let keys = app.keys.list(params.owner).await?;
     Ok(JsonResponse::new(keys.into(), Freshness::Momentary))
 }
 

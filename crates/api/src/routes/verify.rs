@@ -10,7 +10,7 @@ use axum::{
 };
 use clients::Client;
 use contracts::VerifyError;
-use domain::JobId;
+use domain::{Address, JobId};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
@@ -79,7 +79,7 @@ async fn verify_contract(
 ) -> Result<Response, ApiError> {
     let address = request.address;
     let client = verify_client(client, caller.owner());
-    let job = app.jobs.submit(client, request.into()).await?;
+    let job = app.jobs.submit(client, request.into()).await.map_err(|error| failure(address, Arc::new(error)))?;
     if prefers_async(&headers) {
         let body = JsonResponse::new(wire::VerifyJob::from(job.status()), Freshness::Momentary);
         let mut response = (StatusCode::ACCEPTED, body).into_response();
@@ -93,9 +93,17 @@ async fn verify_contract(
     }
     let end = job.wait().await;
     if let Some(error) = &end.error {
-        return Err(ApiError::Verify(Arc::clone(error)));
+        return Err(failure(address, Arc::clone(error)));
     }
     Ok(JsonResponse::new(wire::VerifyResponse::new(address, &end.result), Freshness::Momentary).into_response())
+}
+
+/// The problem of a verification without a verdict.
+fn failure(address: Address, error: Arc<VerifyError>) -> ApiError {
+    match *error {
+        VerifyError::NoCode => ApiError::NoBytecode { address },
+        _ => ApiError::Verify(error),
+    }
 }
 
 /// Whether the client prefers a job to waiting (RFC 7240).

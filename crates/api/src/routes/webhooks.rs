@@ -4,14 +4,13 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{
-    OwnerAccess,
     document::{
         BadBody, BadParameter, NeedsKey, NoSuchDelivery, NoSuchWebhook, NotOwner, TooManyWebhooks, WebhookConflict,
         WebhookQuota,
     },
     error::ApiError,
     json_response::{Freshness, JsonResponse},
-    keys::Caller,
+    keys::OwnerGuard,
     params::{DeliveryPath, OwnerParams, Paging, ValidBody, ValidPath, ValidQuery, WebhookIdParam},
     wire,
 };
@@ -27,13 +26,10 @@ pub(super) fn router() -> OpenApiRouter<App> {
 }
 
 /// Rejects callers that do not own the webhook, as if it did not exist.
-async fn must_own(app: &App, caller: &Caller, id: WebhookId) -> Result<(), ApiError> {
-    let caller = match app.access {
-        OwnerAccess::Guarded => Some(caller.must_have_key()?),
-        OwnerAccess::Open => None,
-    };
+async fn must_own(app: &App, guard: &OwnerGuard, id: WebhookId) -> Result<(), ApiError> {
+    guard.must_be_known()?;
     let webhook = app.webhooks.get(id).await?;
-    if caller.is_some_and(|caller| caller != webhook.owner) { Err(ApiError::WebhookNotFound) } else { Ok(()) }
+    if guard.hides(webhook.owner) { Err(ApiError::WebhookNotFound) } else { Ok(()) }
 }
 
 /// Webhooks of an owner
@@ -51,10 +47,10 @@ async fn must_own(app: &App, caller: &Caller, id: WebhookId) -> Result<(), ApiEr
 )]
 async fn list_webhooks(
     State(app): State<App>,
-    caller: Caller,
+    guard: OwnerGuard,
     ValidQuery(params): ValidQuery<OwnerParams>,
 ) -> Result<JsonResponse<wire::WebhookList>, ApiError> {
-    caller.must_be(params.owner, app.access)?;
+    guard.must_be(params.owner)?;
     let webhooks = app.webhooks.list(params.owner).await?;
     Ok(JsonResponse::new(webhooks.into(), Freshness::Momentary))
 }
@@ -78,10 +74,10 @@ async fn list_webhooks(
 )]
 async fn create_webhook(
     State(app): State<App>,
-    caller: Caller,
+    guard: OwnerGuard,
     ValidBody(request): ValidBody<wire::NewWebhookRequest>,
 ) -> Result<(StatusCode, JsonResponse<wire::CreatedWebhook>), ApiError> {
-    caller.must_be(request.owner_address, app.access)?;
+    guard.must_be(request.owner_address)?;
     let registered = app.webhooks.register(request.registration()).await?;
     tracing::info!(id = registered.webhook.id, owner = %registered.webhook.owner, "webhook created");
     Ok((StatusCode::CREATED, JsonResponse::new(registered.into(), Freshness::Momentary)))
@@ -103,11 +99,11 @@ async fn create_webhook(
 )]
 async fn change_webhook(
     State(app): State<App>,
-    caller: Caller,
+    guard: OwnerGuard,
     ValidPath(WebhookIdParam(id)): ValidPath<WebhookIdParam>,
     ValidBody(request): ValidBody<wire::WebhookChangeRequest>,
 ) -> Result<JsonResponse<wire::Webhook>, ApiError> {
-    must_own(&app, &caller, id).await?;
+    must_own(&app, &guard, id).await?;
     let webhook = app.webhooks.change(id, request.into()).await?;
     Ok(JsonResponse::new(webhook.into(), Freshness::Momentary))
 }
@@ -127,10 +123,10 @@ async fn change_webhook(
 )]
 async fn delete_webhook(
     State(app): State<App>,
-    caller: Caller,
+    guard: OwnerGuard,
     ValidPath(WebhookIdParam(id)): ValidPath<WebhookIdParam>,
 ) -> Result<JsonResponse<wire::DeletedWebhook>, ApiError> {
-    must_own(&app, &caller, id).await?;
+    must_own(&app, &guard, id).await?;
     app.webhooks.delete(id).await?;
     tracing::info!(id, "webhook deleted");
     Ok(JsonResponse::new(wire::DeletedWebhook::new(id), Freshness::Momentary))
@@ -151,11 +147,11 @@ async fn delete_webhook(
 )]
 async fn list_deliveries(
     State(app): State<App>,
-    caller: Caller,
+    guard: OwnerGuard,
     ValidPath(WebhookIdParam(id)): ValidPath<WebhookIdParam>,
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<JsonResponse<wire::DeliveryList>, ApiError> {
-    must_own(&app, &caller, id).await?;
+    must_own(&app, &guard, id).await?;
     let page = app.webhooks.deliveries(id, paging.newest_first()).await?;
     Ok(JsonResponse::new(wire::DeliveryList::new(page, paging), Freshness::Momentary))
 }
@@ -176,10 +172,10 @@ async fn list_deliveries(
 )]
 async fn ping_webhook(
     State(app): State<App>,
-    caller: Caller,
+    guard: OwnerGuard,
     ValidPath(WebhookIdParam(id)): ValidPath<WebhookIdParam>,
 ) -> Result<(StatusCode, JsonResponse<wire::QueuedDelivery>), ApiError> {
-    must_own(&app, &caller, id).await?;
+    must_own(&app, &guard, id).await?;
     let delivery = app.webhooks.ping(id).await?;
     Ok((StatusCode::ACCEPTED, JsonResponse::new(delivery.into(), Freshness::Momentary)))
 }
@@ -209,10 +205,10 @@ async fn ping_webhook(
 )]
 async fn redeliver(
     State(app): State<App>,
-    caller: Caller,
+    guard: OwnerGuard,
     DeliveryPath { webhook, delivery }: DeliveryPath,
 ) -> Result<(StatusCode, JsonResponse<wire::QueuedDelivery>), ApiError> {
-    must_own(&app, &caller, webhook).await?;
+    must_own(&app, &guard, webhook).await?;
     let delivery = app.webhooks.redeliver(webhook, delivery).await?;
     Ok((StatusCode::ACCEPTED, JsonResponse::new(delivery.into(), Freshness::Momentary)))
 }
@@ -232,10 +228,10 @@ async fn redeliver(
 )]
 async fn rotate_secret(
     State(app): State<App>,
-    caller: Caller,
+    guard: OwnerGuard,
     ValidPath(WebhookIdParam(id)): ValidPath<WebhookIdParam>,
 ) -> Result<JsonResponse<wire::RotatedSecret>, ApiError> {
-    must_own(&app, &caller, id).await?;
+    must_own(&app, &guard, id).await?;
     let (registered, until) = app.webhooks.rotate_secret(id).await?;
     tracing::info!(id, "secret rotated");
     Ok(JsonResponse::new(wire::RotatedSecret::new(registered, until), Freshness::Momentary))

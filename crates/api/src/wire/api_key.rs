@@ -1,7 +1,10 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use utoipa::ToSchema;
+use utoipa::{
+    ToSchema,
+    openapi::{Object, ObjectBuilder, Type, schema::SchemaType},
+};
 
 use super::{AnyCaseAddress, Timestamp};
 use crate::{
@@ -11,6 +14,7 @@ use crate::{
 };
 
 const MAX_LABEL_CHARACTERS: usize = 100;
+const TIMESTAMP: &str = "timestamp";
 
 /// An API key without its secret.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -27,7 +31,7 @@ pub struct ApiKey {
     /// The rate limit: requests allowed in any 60 seconds; 0: no limit.
     #[schema(example = 100)]
     pub requests_per_minute: u32,
-    /// Requests made with the key; may lag by a second.
+    /// Requests made with the key.
     #[schema(example = 12_345)]
     pub total_requests: u64,
     pub created_at: Timestamp,
@@ -153,14 +157,22 @@ pub struct NewKeyRequest {
         example = "0x8f0a0b7e1c5c1f1f0d3f0c6f9e3b5a7d2c4e6f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c1b"
     )]
     pub(crate) signature: SignatureBytes,
-    /// Unix milliseconds, as in the signed text; within 5 minutes of now, and not used before by this owner.
-    #[schema(
-        value_type = u64,
-        minimum = 100_000_000_000_u64,
-        maximum = 9_007_199_254_740_991_u64,
-        example = 1_794_700_800_000_u64
-    )]
+    #[schema(schema_with = timestamp_schema)]
     pub(crate) timestamp: u64,
+}
+
+fn timestamp_schema() -> Object {
+    ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Integer, Type::String]))
+        .description(Some(
+            "Unix milliseconds, as in the signed text, as a number or a string of digits; within 5 minutes of now, and not used \
+             before by this owner.",
+        ))
+        .minimum(Some(100_000_000_000_u64))
+        .maximum(Some(9_007_199_254_740_991_u64))
+        .pattern(Some("^[0-9]{12,16}$"))
+        .examples([1_794_700_800_000_u64])
+        .build()
 }
 
 impl FromBody for NewKeyRequest {
@@ -170,7 +182,7 @@ impl FromBody for NewKeyRequest {
                 owner_address: parse_address("ownerAddress", &fields.text("ownerAddress")?)?,
                 label: label(fields.find_text("label")?.unwrap_or_default())?,
                 signature: SignatureBytes::parse(&fields.text("signature")?)?,
-                timestamp: fields.whole_number("timestamp")?,
+                timestamp: fields.find_digits(TIMESTAMP)?.ok_or(ApiError::MissingField { field: TIMESTAMP })?,
             })
         })
     }

@@ -79,8 +79,8 @@ fn arguments(text: &str) -> Result<Vec<Box<RawValue>>, ApiError> {
 /// The result of a call.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct CallResponse {
-    /// The value of a single output. Several outputs are an object in the order of their declaration, by name or, without a
-    /// name, by index; so are structs. Integers are decimal strings.
+    /// The value of a single output. Several outputs are an object in the order of their declaration, each by index and, if it has a
+    /// name, by name; members of structs are by name, or without one by index. Integers are decimal strings.
     #[schema(required = true, value_type = Value, example = "1000000000000000000")]
     pub result: AbiJson,
 }

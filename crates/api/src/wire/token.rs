@@ -33,7 +33,7 @@ pub struct Token {
     pub audited_block: Option<u64>,
 }
 
-/// BEP20, BEP721 or BEP1155; on chains other than BNB Smart Chain, ERC instead of BEP, unless the operator configures the prefix.
+/// BEP20, BEP721 or BEP1155; ERC instead of BEP if the operator configures it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(value_type = String, pattern = "^(BEP|ERC)(20|721|1155)$", example = "BEP20")]
 pub struct TokenType(&'static str);

@@ -4,8 +4,11 @@ use alloy_primitives::{Bytes, hex};
 use contracts::{CompilerVersion, OptimizerChoice, Sources, VerifyError, is_license, settings::EvmVersion};
 use domain::{JobResult, JobVerdict};
 use serde::Serialize;
-use serde_json::Value;
-use utoipa::ToSchema;
+use serde_json::{Value, json};
+use utoipa::{
+    ToSchema,
+    openapi::{Object, ObjectBuilder, Type, schema::SchemaType},
+};
 
 use super::{Address, AnyCaseAddress, MatchKind};
 use crate::{
@@ -18,7 +21,8 @@ const MAX_ARGUMENTS: usize = 128 * 1024;
 
 /// The source code of the contract at an address.
 ///
-/// Compiler settings are optional: missing ones are inferred, given ones are used as they are.
+/// Compiler settings are optional: missing ones are inferred, given ones are tried. They may have the names and values of Etherscan's
+/// API.
 #[derive(Debug, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VerifyRequest {
@@ -46,8 +50,11 @@ pub struct VerifyRequest {
     /// Whether the optimizer was on.
     #[schema(value_type = Option<bool>, example = true)]
     pub(crate) optimizer: Option<bool>,
-    #[schema(value_type = Option<u32>, minimum = 0, maximum = 4_294_967_295_u32, example = 200)]
+    #[schema(schema_with = optimization_used_schema)]
+    pub(crate) optimization_used: Option<bool>,
+    #[schema(schema_with = runs_schema)]
     pub(crate) runs: Option<u32>,
+    /// `default` is as if it were missing.
     #[schema(value_type = Option<String>, example = "shanghai")]
     pub(crate) evm_version: Option<EvmVersion>,
     #[serde(rename = "viaIR")]
@@ -61,6 +68,29 @@ pub struct VerifyRequest {
     pub(crate) constructor_arguments: Option<Bytes>,
 }
 
+fn optimization_used_schema() -> Object {
+    let flags = [json!(true), json!(false), json!(1), json!(0)];
+    let texts = ["1", "0", "true", "false", ""].map(Value::from);
+    let values = flags.into_iter().chain(texts).chain([Value::Null]);
+    ObjectBuilder::new()
+        .schema_type(SchemaType::AnyValue)
+        .enum_values(Some(values))
+        .description(Some("Another name of `optimizer`, which is used if both are given."))
+        .examples(["1"])
+        .build()
+}
+
+fn runs_schema() -> Object {
+    ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Integer, Type::String, Type::Null]))
+        .minimum(Some(0))
+        .maximum(Some(u32::MAX))
+        .pattern(Some("^[0-9]{0,10}$"))
+        .examples([200])
+        .description(Some("As a number or a string of digits."))
+        .build()
+}
+
 impl FromBody for VerifyRequest {
     const MAX_BYTES: usize = 2 * 1024 * 1024;
 
@@ -70,17 +100,22 @@ impl FromBody for VerifyRequest {
             let address = parse_address("address", &fields.text("address")?)?;
             let source = fields.text("sourceCode")?;
             let compiler = fields.text("compilerVersion")?;
-            let runs = fields.find_whole_number("runs")?;
-            let evm_version = fields.find_text("evmVersion")?;
-            let arguments = fields.find_text("constructorArguments")?;
+            let runs = fields.find_digits("runs")?;
+            let mut find_filled = |field| -> Result<Option<String>, ApiError> {
+                Ok(fields.find_text(field)?.filter(|text| !text.is_empty()))
+            };
+            let evm_version = find_filled("evmVersion")?.filter(|name| !name.eq_ignore_ascii_case("default"));
+            let arguments = find_filled("constructorArguments")?;
+            let contract_name = find_filled("contractName")?;
             let sources = Sources::read(&source).map_err(|error| invalid("sourceCode", error.to_string()))?;
             let request = Self {
                 address,
                 compiler_version: sources.compiler(&compiler).map_err(VerifyError::Version)?,
                 source_code: sources,
                 license: fields.find_text("license")?.map(license).transpose()?,
-                contract_name: fields.find_text("contractName")?,
+                contract_name,
                 optimizer: fields.find_bool("optimizer")?,
+                optimization_used: fields.find_flag("optimizationUsed")?,
                 runs: match runs.map(u32::try_from) {
                     None => None,
                     Some(Ok(runs)) => Some(runs),
@@ -144,7 +179,7 @@ impl From<VerifyRequest> for contracts::VerifyRequest {
             compiler: request.compiler_version,
             license: request.license,
             contract_name: request.contract_name,
-            optimizer: OptimizerChoice { enabled: request.optimizer, runs: request.runs },
+            optimizer: OptimizerChoice { enabled: request.optimizer.or(request.optimization_used), runs: request.runs },
             evm_version: request.evm_version,
             via_ir: request.via_ir,
             libraries: request.libraries,
@@ -232,6 +267,24 @@ mod tests {
     }
 
     #[test]
+    fn settings_may_be_written_as_for_etherscan() {
+        let choice = |more: &str| contracts::VerifyRequest::from(read(more).unwrap());
+        let request = choice(
+            r#","optimizationUsed":"1","runs":"200","evmVersion":"Default","contractName":"","constructorArguments":"""#,
+        );
+        assert_eq!(request.optimizer, OptimizerChoice { enabled: Some(true), runs: Some(200) });
+        assert_eq!((request.evm_version, request.contract_name, request.constructor_arguments), (None, None, None));
+        for (written, used) in
+            [("0", Some(false)), ("1", Some(true)), ("\"0\"", Some(false)), ("false", Some(false)), ("\"\"", None)]
+        {
+            let request = choice(&format!(r#","optimizationUsed":{written},"runs":"""#));
+            assert_eq!(request.optimizer, OptimizerChoice { enabled: used, runs: None }, "{written}");
+        }
+        let both = choice(r#","optimizationUsed":"0","optimizer":true"#);
+        assert_eq!(both.optimizer.enabled, Some(true));
+    }
+
+    #[test]
     fn the_language_of_the_source_decides_what_the_version_means() {
         let read = |version: &str| {
             let source = r#"{"language":"Vyper","sources":{"a.vy":{"content":"x: uint256"}}}"#;
@@ -251,6 +304,10 @@ mod tests {
             (r#","optimizer":"yes""#, "optimizer"),
             (r#","runs":4294967296"#, "runs"),
             (r#","runs":-1"#, "runs"),
+            (r#","runs":"4294967296""#, "runs"),
+            (r#","runs":"2e2""#, "runs"),
+            (r#","optimizationUsed":2"#, "optimizationUsed"),
+            (r#","optimizationUsed":"yes""#, "optimizationUsed"),
             (r#","evmVersion":"frontier""#, "evmVersion"),
             (r#","viaIR":1"#, "viaIR"),
             (r#","libraries":{"L":"0x12"}"#, "libraries"),

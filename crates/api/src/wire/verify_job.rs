@@ -42,7 +42,7 @@ pub enum VerifyJobStatus {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct VerifyJobFailure {
     pub code: ProblemCode,
-    #[schema(example = "there is no contract at this address")]
+    #[schema(example = "no bytecode is indexed at this address: there is no contract on the chain")]
     pub detail: String,
 }
 

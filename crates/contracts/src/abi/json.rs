@@ -16,15 +16,26 @@ pub enum AbiJson {
     Text(String),
     List(Vec<AbiJson>),
     Object(Vec<(String, AbiJson)>),
+    /// Several outputs of a function: an object with each of them by index and, if it has a name, by name.
+    Outputs(Vec<(Option<String>, AbiJson)>),
 }
 
 impl AbiJson {
-    /// The outputs of a function: a single one as the value itself, named or not; several as members of an object.
+    /// The outputs of a function: a single one as the value itself, named or not; several by index and by name.
     pub(crate) fn of_outputs(params: &[Param], values: &[DynSolValue]) -> Self {
         match (params, values) {
             ([], _) => Self::Null,
             ([param], [value]) => Self::of(value, &param.components),
-            _ => Self::of_members(params, values),
+            _ => Self::Outputs(named(params, values).collect()),
+        }
+    }
+
+    /// Several outputs as a struct has its members: each once, for people.
+    #[must_use]
+    pub fn each_once(self) -> Self {
+        match self {
+            Self::Outputs(outputs) => Self::Object(by_name_or_index(outputs)),
+            other => other,
         }
     }
 
@@ -44,23 +55,8 @@ impl AbiJson {
             DynSolValue::Array(items) | DynSolValue::FixedArray(items) => {
                 Self::List(items.iter().map(|item| Self::of(item, components)).collect())
             }
-            DynSolValue::Tuple(values) => Self::of_members(components, values),
+            DynSolValue::Tuple(values) => Self::Object(by_name_or_index(named(components, values))),
         }
-    }
-
-    /// Members by name, or by index if the name is empty or already used.
-    fn of_members(params: &[Param], values: &[DynSolValue]) -> Self {
-        let mut members = Vec::with_capacity(values.len());
-        let mut taken = HashSet::new();
-        for (index, value) in values.iter().enumerate() {
-            let param = params.get(index);
-            let name = param.map(|param| param.name.as_str()).filter(|name| !name.is_empty());
-            // Most JSON parsers keep only one of two members with the same name.
-            let name = name.filter(|name| taken.insert(*name));
-            let components = param.map(|param| &param.components[..]).unwrap_or_default();
-            members.push((name.map_or_else(|| index.to_string(), str::to_owned), Self::of(value, components)));
-        }
-        Self::Object(members)
     }
 
     /// The text, if the value is a string.
@@ -71,6 +67,27 @@ impl AbiJson {
             _ => None,
         }
     }
+}
+
+/// Values with their names. An empty name is none, and so is one that would be in the object twice: most JSON parsers keep only one of
+/// two members with the same name.
+fn named<'a>(
+    params: &'a [Param],
+    values: &'a [DynSolValue],
+) -> impl Iterator<Item = (Option<String>, AbiJson)> + use<'a> {
+    let mut taken = HashSet::new();
+    values.iter().enumerate().map(move |(index, value)| {
+        let param = params.get(index);
+        let name = param.map(|param| param.name.as_str()).filter(|name| !name.is_empty());
+        let name = name.filter(|name| name.parse::<usize>().is_err() && taken.insert(*name));
+        let components = param.map(|param| &param.components[..]).unwrap_or_default();
+        (name.map(str::to_owned), AbiJson::of(value, components))
+    })
+}
+
+fn by_name_or_index(values: impl IntoIterator<Item = (Option<String>, AbiJson)>) -> Vec<(String, AbiJson)> {
+    let members = values.into_iter().enumerate();
+    members.map(|(index, (name, value))| (name.unwrap_or_else(|| index.to_string()), value)).collect()
 }
 
 impl Serialize for AbiJson {
@@ -84,6 +101,16 @@ impl Serialize for AbiJson {
                 let mut map = serializer.serialize_map(Some(members.len()))?;
                 for (name, value) in members {
                     map.serialize_entry(name, value)?;
+                }
+                map.end()
+            }
+            Self::Outputs(outputs) => {
+                let mut map = serializer.serialize_map(None)?;
+                for (index, (name, value)) in outputs.iter().enumerate() {
+                    map.serialize_entry(&index.to_string(), value)?;
+                    if let Some(name) = name {
+                        map.serialize_entry(name, value)?;
+                    }
                 }
                 map.end()
             }
@@ -119,10 +146,22 @@ mod tests {
     }
 
     #[test]
-    fn several_outputs_are_an_object_in_the_order_of_their_declaration() {
-        assert_eq!(json_of(&["uint256 z", "uint256 a", "uint256 m"]), r#"{"z":"1","a":"2","m":"3"}"#);
-        assert_eq!(json_of(&["uint256 z", "uint256", "uint256 a"]), r#"{"z":"1","1":"2","a":"3"}"#);
-        assert_eq!(json_of(&["uint256 a", "uint256 a"]), r#"{"a":"1","1":"2"}"#);
+    fn several_outputs_have_their_index_and_their_name_in_the_order_of_their_declaration() {
+        assert_eq!(json_of(&["uint256 z", "uint256 a"]), r#"{"0":"1","z":"1","1":"2","a":"2"}"#);
+        assert_eq!(json_of(&["uint256 z", "uint256", "uint256 a"]), r#"{"0":"1","z":"1","1":"2","2":"3","a":"3"}"#);
+        assert_eq!(json_of(&["uint256 a", "uint256 a"]), r#"{"0":"1","a":"1","1":"2"}"#);
+        let mut numbered = params(&["uint256", "uint256"]);
+        numbered[0].name = "1".to_owned();
+        let outputs = AbiJson::of_outputs(&numbered, &numbers(2));
+        assert_eq!(serde_json::to_string(&outputs).unwrap(), r#"{"0":"1","1":"2"}"#);
+    }
+
+    #[test]
+    fn people_see_each_output_once() {
+        let outputs = AbiJson::of_outputs(&params(&["uint256 z", "uint256", "uint256 a"]), &numbers(3));
+        assert_eq!(serde_json::to_string(&outputs.each_once()).unwrap(), r#"{"z":"1","1":"2","a":"3"}"#);
+        let single = AbiJson::of_outputs(&params(&["uint256 z"]), &numbers(1));
+        assert_eq!(single.clone().each_once(), single);
     }
 
     #[test]

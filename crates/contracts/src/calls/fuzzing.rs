@@ -47,6 +47,7 @@ fn shown(value: &DynSolValue, param: &Param) -> Value {
             AbiJson::Text(text) => Value::String(text),
             AbiJson::List(items) => items.into_iter().map(without_names).collect(),
             AbiJson::Object(members) => members.into_iter().map(|(_, value)| without_names(value)).collect(),
+            AbiJson::Outputs(outputs) => outputs.into_iter().map(|(_, value)| without_names(value)).collect(),
         }
     }
     without_names(AbiJson::of(value, &param.components))

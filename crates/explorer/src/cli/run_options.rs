@@ -66,7 +66,7 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "EXPLORER_TRACES", value_name = "TRACES", hide_short_help = true)]
     pub(crate) traces: Option<Traces>,
 
-    /// Prefix of token types, as in BEP20 or ERC20 [default: BEP on BNB Smart Chain (chain ids 56 and 97), else ERC]
+    /// Prefix of token types, as in BEP20 or ERC20 [default: BEP; on pages ERC, except on BNB Smart Chain (chain ids 56 and 97)]
     #[arg(long, env = "EXPLORER_TOKEN_PREFIX", value_name = "BEP|ERC", hide_short_help = true)]
     #[serde(deserialize_with = "parsed")]
     pub(crate) token_prefix: Option<TokenPrefix>,
@@ -79,7 +79,7 @@ pub(crate) struct RunOptions {
     #[serde(deserialize_with = "parsed")]
     pub(crate) public_url: Option<PublicUrl>,
 
-    /// Who can see and change an owner's data, such as the list of API keys [default: guarded]
+    /// Who can see and change an owner's data, such as the list of API keys [default: auto]
     #[arg(long, env = "EXPLORER_OWNER_ACCESS", value_name = "ACCESS", hide_short_help = true)]
     pub(crate) owner_access: Option<OwnerAccess>,
 

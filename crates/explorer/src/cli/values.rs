@@ -64,6 +64,8 @@ pub(crate) enum Traces {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum OwnerAccess {
+    /// As `guarded`, but programs on this machine need no key on a dev chain
+    Auto,
     /// Requests with an API key of that owner
     Guarded,
     /// Everyone: for private networks

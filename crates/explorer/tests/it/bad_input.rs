@@ -18,6 +18,8 @@ fn assert_problem(answer: &Answer, status: u16, code: &str, what: &str) {
     for text in ["type", "title", "detail"] {
         assert!(answer.json[text].as_str().is_some_and(|text| !text.is_empty()), "{what}: {}", answer.json);
     }
+    let names_of_other_apis = [&answer.json["error"], &answer.json["message"]];
+    assert_eq!(names_of_other_apis, [&answer.json["code"], &answer.json["detail"]], "{what}");
 }
 
 fn assert_nothing_broke(fixture: &Fixture) {

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use tempfile::TempDir;
 
-use crate::support::{DevNode, Launch, explorer_command, fixture::lower_hex};
+use crate::support::{DevNode, Launch, client::Client, explorer_command, fixture::lower_hex};
 
 /// A labels file with this name for the address.
 fn labels(folder: &TempDir, address: &str, name: &str) -> String {
@@ -48,6 +48,23 @@ async fn the_file_in_the_users_configuration_folder_is_read() {
     fs::write(home.path().join("explorer/config.toml"), text).unwrap();
     let explorer = Launch::bare(["run"]).variable("XDG_CONFIG_HOME", home.path().display()).start().await;
     node.wait_for(&explorer).await;
+}
+
+#[tokio::test]
+async fn a_start_says_where_everything_is_and_who_may_see_what() {
+    let node = DevNode::start().await;
+    let mut process = Launch::run(&node.url()).spawn();
+    process.printed("  Hooks").await;
+    let said = process.stdout();
+    for line in ["  Pages", "  API", "  Limits", "  Owners", "  Hooks"] {
+        assert!(said.lines().any(|said| said.starts_with(line)), "{line}: {said}");
+    }
+    assert!(said.contains("on a dev chain") && said.contains("--webhook-allow-insecure"), "{said}");
+    let urls: Vec<&str> = said.split([' ', ',', '\n']).filter(|word| word.starts_with("http://")).collect();
+    assert_eq!(urls.len(), 5, "{said}");
+    for url in urls {
+        assert_eq!(Client::new(url).get("").await.status, 200, "{url}");
+    }
 }
 
 async fn startup_error(launch: Launch) -> String {

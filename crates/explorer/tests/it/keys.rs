@@ -3,16 +3,21 @@
 mod contract_wallets;
 mod secrecy;
 
+use std::time::Duration;
+
 use alloy_primitives::{B256, Signature, U256, hex, keccak256};
 use serde_json::{Value, json};
 
 use self::contract_wallets::Wallets;
-use crate::support::{
-    DevNode, Launch, TestExplorer,
-    client::{Answer, Client},
-    eventually,
-    key_request::{KeyRequest, hex_of, now, owner_of, post, sign, text},
-    wallet_clients::run_client,
+use crate::{
+    postgres::{on_database, server::Server},
+    support::{
+        DevNode, Launch, TestExplorer,
+        client::{Answer, Client},
+        eventually,
+        key_request::{KeyRequest, hex_of, now, owner_of, post, sign, text},
+        wallet_clients::run_client,
+    },
 };
 
 const ORDER: &str = "0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141";
@@ -45,6 +50,7 @@ async fn a_wallet_signature_gets_a_working_key() {
     let (client, signer) = (explorer.client(), &node.chain.accounts()[0]);
     let mut body = KeyRequest::by(signer).body();
     body["label"] = "ci".into();
+    body["timestamp"] = body["timestamp"].to_string().into();
     body["ownerAddress"] = signer.address().to_checksum(None).into();
     let created = post(client, &body).await;
     assert_eq!(created.status, 201, "{}", created.json);
@@ -64,13 +70,36 @@ async fn a_wallet_signature_gets_a_working_key() {
     assert_eq!((&record["label"], &record["active"]), (&json!("ci"), &json!(true)));
     assert_eq!(record["requestsPerMinute"], 100);
     assert!(!listed.json.to_string().contains(key), "a listing never shows a key");
+}
 
-    eventually("the use of the key in the listing", async || {
-        let record = list(client, &owner_of(signer), Some(key)).await.json["keys"][0].clone();
-        let used = record["totalRequests"].as_u64().unwrap() >= 2 && record["lastUsedAt"] != record["createdAt"];
-        used.then_some(())
-    })
-    .await;
+async fn a_listing_counts_every_use(launch: impl FnOnce(Launch) -> Launch) {
+    let node = DevNode::start().await;
+    let explorer = launch(Launch::run(&node.url()).argument("--owner-access", "open")).start().await;
+    let (client, signer) = (explorer.client(), &node.chain.accounts()[0]);
+    let key = KeyRequest::by(signer).key(client).await;
+    let record = async || list(client, &owner_of(signer), None).await.ok()["keys"][0].clone();
+    let unused = record().await;
+    assert_eq!((&unused["totalRequests"], &unused["lastUsedAt"]), (&json!(0), &unused["createdAt"]));
+    // Over several writes of the counts.
+    for uses in 1..=30_u64 {
+        assert_eq!(stats_with(client, &key).await.status, 200);
+        let used = record().await;
+        assert_eq!(used["totalRequests"], uses);
+        assert!(used["lastUsedAt"].as_str() > unused["lastUsedAt"].as_str(), "{used}");
+        tokio::time::sleep(Duration::from_millis(60)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_listing_counts_every_use_at_once() {
+    a_listing_counts_every_use(|launch| launch).await;
+}
+
+#[tokio::test]
+async fn a_listing_counts_every_use_at_once_with_a_database() {
+    let server = Server::start().await;
+    let url = server.database().await;
+    a_listing_counts_every_use(|launch| on_database(launch, &url)).await;
 }
 
 #[tokio::test]
@@ -238,7 +267,7 @@ async fn an_owner_has_at_most_five_keys_and_can_revoke_them() {
 #[tokio::test]
 async fn only_the_owner_can_list_keys_unless_access_is_open() {
     let node = DevNode::start().await;
-    let explorer = TestExplorer::start(&node.url()).await;
+    let explorer = Launch::run(&node.url()).argument("--owner-access", "guarded").start().await;
     let client = explorer.client();
     let owner = owner_of(&node.chain.accounts()[0]);
     let key = KeyRequest::by(&node.chain.accounts()[0]).key(client).await;

@@ -61,7 +61,8 @@ async fn the_101st_request_with_a_key_gets_429() {
 #[tokio::test]
 async fn every_response_has_rate_limit_headers_even_errors() {
     let node = DevNode::start().await;
-    let explorer = Launch::run(&node.url()).variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 40).start().await;
+    let launch = Launch::run(&node.url()).argument("--owner-access", "guarded");
+    let explorer = launch.variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 40).start().await;
     let client = explorer.client();
     let json =
         |path: &str, body: String| client.request("POST", path).header("Content-Type", "application/json").body(body);

@@ -36,6 +36,7 @@ mod moving;
 mod nft_metadata;
 mod nfts;
 mod node_outages;
+mod owner_access;
 mod packed_balances;
 mod packed_calls;
 mod pages;

@@ -1,11 +1,11 @@
-//! The prefix of token types: that of the chain, unless the operator gives one.
+//! The prefix of token types: BEP in the API, that of the chain on pages, unless the operator gives one for both.
 
 use serde_json::json;
 
 use crate::support::{DevNode, Launch, TestExplorer, eventually};
 
-/// What the API, a query and the page call the types of tokens: `BEP` or `ERC`, the same everywhere.
-async fn shown_prefix(explorer: &TestExplorer) -> String {
+/// What the API and a query call the types of tokens, and what the page does: `BEP` or `ERC`.
+async fn shown_prefixes(explorer: &TestExplorer) -> [String; 2] {
     let tokens = explorer.json("/api/v1/tokens?limit=100").await;
     let types: Vec<&str> =
         tokens["tokens"].as_array().unwrap().iter().map(|token| token["type"].as_str().unwrap()).collect();
@@ -17,41 +17,46 @@ async fn shown_prefix(explorer: &TestExplorer) -> String {
     let transfers = client.query(json!({ "entity": "token_transfers", "limit": 1 })).await;
     assert!(transfers["data"][0]["tokenType"].as_str().unwrap().starts_with(prefix), "{transfers}");
 
-    let other = if prefix == "BEP" { "ERC20" } else { "BEP20" };
     let page = explorer.get("/tokens").await.text;
-    assert!(page.contains(&format!(">{prefix}20<")) && !page.contains(other), "{page}");
-    prefix.to_owned()
+    let on_page = ["BEP", "ERC"].map(|prefix| page.contains(&format!(">{prefix}20<")));
+    let of_page = match on_page {
+        [true, false] => "BEP",
+        [false, true] => "ERC",
+        _ => panic!("{page}"),
+    };
+    [prefix.to_owned(), of_page.to_owned()]
 }
 
 #[tokio::test]
-async fn only_tokens_of_bnb_smart_chain_are_called_bep_by_default() {
-    for (chain_id, prefix, other) in [(56, "BEP", "ERC"), (97, "BEP", "ERC"), (1_337, "ERC", "BEP")] {
+async fn the_api_says_bep_on_every_chain_and_pages_follow_the_chain() {
+    for (chain_id, on_pages, other) in
+        [(56, "BEP", "ERC"), (97, "BEP", "ERC"), (1_337, "ERC", "BEP"), (1, "ERC", "ERC")]
+    {
         let (node, _) = DevNode::with_traffic_on_chain(chain_id, 60).await;
-        let explorer = Launch::run(&node.url()).with_token_prefix_of_chain().start().await;
+        let explorer = Launch::run(&node.url()).start().await;
         node.wait_for(&explorer).await;
-        assert_eq!(shown_prefix(&explorer).await, prefix, "chain {chain_id}");
+        assert_eq!(shown_prefixes(&explorer).await, ["BEP", on_pages], "chain {chain_id}");
 
-        let launch = Launch::run(&node.url()).with_token_prefix_of_chain().argument("--token-prefix", other);
-        let explorer = launch.start().await;
+        let explorer = Launch::run(&node.url()).argument("--token-prefix", other).start().await;
         node.wait_for(&explorer).await;
-        assert_eq!(shown_prefix(&explorer).await, other, "chain {chain_id} with an option");
+        assert_eq!(shown_prefixes(&explorer).await, [other; 2], "chain {chain_id} with an option");
     }
 }
 
 #[tokio::test]
-async fn the_prefix_is_known_when_the_node_is_and_stays_known_without_it() {
+async fn the_prefix_of_pages_is_known_when_the_node_is_and_stays_known_without_it() {
     let (mut node, _) = DevNode::with_traffic_on_chain(56, 60).await;
     node.stop_serving().await;
-    let explorer = Launch::run(&node.url()).with_token_prefix_of_chain().start().await;
+    let explorer = Launch::run(&node.url()).start().await;
     assert_eq!(explorer.json("/api/v1/tokens").await["tokens"], json!([]));
     node.resume_serving().await;
     node.wait_for(&explorer).await;
-    assert_eq!(shown_prefix(&explorer).await, "BEP");
+    assert_eq!(shown_prefixes(&explorer).await, ["BEP"; 2]);
 
     let (_, data) = explorer.stop().await;
     node.stop_serving().await;
-    let explorer = Launch::run(&node.url()).with_token_prefix_of_chain().on(&data).start().await;
+    let explorer = Launch::run(&node.url()).on(&data).start().await;
     eventually("the index is served", async || (explorer.json("/api/v1/tokens").await["total"] != 0).then_some(()))
         .await;
-    assert_eq!(shown_prefix(&explorer).await, "BEP");
+    assert_eq!(shown_prefixes(&explorer).await, ["BEP"; 2]);
 }

@@ -197,8 +197,7 @@ pub(crate) fn index_from_scratch(world: &Arc<World>, data: &Path) -> (QueryResul
         let (config, progress) = (ingest_config(start_block), Arc::new(Progress::default()));
         let follower = Follower::new(node, writer, reader.clone(), config, status, progress);
         let following = tokio::spawn(follower.run(CancellationToken::new()));
-        let matcher =
-            Matcher::new(reader.clone(), Arc::clone(&records), sync, Wake::default(), TokenPrefix::Bep.into());
+        let matcher = Matcher::new(reader.clone(), Arc::clone(&records), sync, Wake::default(), TokenPrefix::Bep);
         let matching = tokio::spawn(matcher.run(CancellationToken::new()));
         let head = world.chain.head();
         while records.find_cursor().await.unwrap().is_none_or(|cursor| cursor.hash != head.hash) {

@@ -120,8 +120,7 @@ impl Explorer {
         let seed = world.plan.chance.of("dispatcher").nth(process as u64).number();
         let cancel = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        let matcher =
-            Matcher::new(reader.clone(), Arc::clone(&records), sync.clone(), wake.clone(), TokenPrefix::Bep.into());
+        let matcher = Matcher::new(reader.clone(), Arc::clone(&records), sync.clone(), wake.clone(), TokenPrefix::Bep);
         tasks.spawn(matcher.run(cancel.clone()));
         let dispatcher = Dispatcher::new(Arc::clone(&records), egress, vault, wake, MAX_PARKED).with_seed(seed);
         tasks.spawn(dispatcher.run(cancel.clone()));

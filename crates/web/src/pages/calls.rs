@@ -91,6 +91,7 @@ impl WebState {
         let call = FunctionCall { address, function: fields.text("function"), arguments, from, at };
         Ok(match self.details.call_contract(self.calls.call(&call)).await {
             Ok(Ok(result)) => {
+                let result = result.each_once();
                 let text = result.as_text().map(str::to_owned);
                 FormAnswer::new(
                     StatusCode::OK,

@@ -77,7 +77,7 @@ impl Matcher {
                     location,
                     log_index: Some(transfer.event.log_index),
                     batch_index: transfer.event.batch_index,
-                    body: payload::token_transfer(&transfer, &block, self.token_prefix.get(), inclusion),
+                    body: payload::token_transfer(&transfer, &block, self.token_prefix, inclusion),
                 };
                 batch.add(event.into_new(webhooks));
                 if batch.messages >= QUEUE_BATCH && self.queue_part(&mut batch, block.number).await?.is_none() {

@@ -17,10 +17,10 @@ use tower::ServiceExt;
 
 use super::*;
 use crate::{
-    LimitConfig, OwnerAccess,
+    LimitConfig,
     clock::unix_now,
     json_response::{Freshness, JsonResponse},
-    keys::{KeyUses, issue_key, memory::MemoryRecords},
+    keys::{KeyUses, OwnerGuard, issue_key, memory::MemoryRecords},
     layers,
     response_cache::ResponseCache,
 };
@@ -52,7 +52,7 @@ impl TestServer {
             .route("/api/v1/panic", get(async || explode()))
             .route(
                 "/api/v1/mine",
-                get(async |caller: Caller| caller.must_be(OWNER, OwnerAccess::Guarded).map(|()| "mine")),
+                get(async |caller: Caller| OwnerGuard { caller, is_open: false }.must_be(OWNER).map(|()| "mine")),
             );
         Self {
             router: layers::wrap(

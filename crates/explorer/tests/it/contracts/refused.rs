@@ -40,6 +40,14 @@ async fn different_code_is_rejected_and_a_partial_match_does_not_replace_an_exac
     assert!(answer["message"].as_str().unwrap().contains("constructor arguments"), "{answer}");
     body["constructorArguments"] = json!(format!("0x{}", word(7)));
     assert_eq!(fixture.post("/api/v1/verify", &body).await.ok()["success"], true);
+
+    // With the names and values of Etherscan's API. They are hints: the metadata hash in the code decides.
+    for (used, runs) in [("1", json!("200")), ("0", json!(5))] {
+        let hints = json!({ "optimizationUsed": used, "runs": runs, "evmVersion": "default", "contractName": "Coin" });
+        body.as_object_mut().unwrap().extend(hints.as_object().unwrap().clone());
+        let answer = fixture.post("/api/v1/verify", &body).await.ok();
+        assert_eq!(answer["match"], "exact", "{answer}");
+    }
 }
 
 #[tokio::test]
@@ -56,6 +64,9 @@ async fn requests_that_cannot_be_verified_are_rejected_before_compiling() {
     };
     let no_code = verify(&fixture.from, VERSION, COIN).await;
     assert_eq!((no_code.status, &no_code.json["code"]), (404, &json!("code_not_found")));
+    let said = [&no_code.json["success"], &no_code.json["address"]];
+    assert_eq!(said, [&json!(false), &json!(fixture.from.to_lowercase())], "{}", no_code.json);
+    assert!(no_code.json["message"].as_str().unwrap().starts_with("no bytecode is indexed"), "{}", no_code.json);
     for (version, expected_text) in [
         ("0.8.20+commit.11111111", "0.8.20+commit.a1b79de6"),
         ("latest", "must be the version"),

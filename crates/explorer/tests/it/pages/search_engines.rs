@@ -141,7 +141,7 @@ async fn descriptions_say_what_is_on_the_page() {
     let text = page(&format!("/token/{}", token["address"].as_str().unwrap())).await;
     let found = description(&text);
     for expected in [
-        format!("{} ({}): BEP", token["name"].as_str().unwrap(), token["symbol"].as_str().unwrap()),
+        format!("{} ({}): ERC", token["name"].as_str().unwrap(), token["symbol"].as_str().unwrap()),
         format!(" with {} holder", token["holderCount"]),
     ] {
         assert!(found.contains(&expected), "{expected}: {found}");

@@ -64,8 +64,6 @@ pub(crate) struct Launch {
     starter: Vec<String>,
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
-    /// None: that of the chain.
-    token_prefix: Option<&'static str>,
     data: DataFolder,
     /// Replaces the home folder, so that the configuration of the developer has no effect.
     home: TempDir,
@@ -193,8 +191,6 @@ impl Launch {
             starter: Vec::new(),
             arguments: arguments.into_iter().map(str::to_owned).collect(),
             variables: Vec::new(),
-            // As in the specification of the API, whatever the id of the dev chain.
-            token_prefix: Some("BEP"),
             data: DataFolder::new(),
             home: tempfile::tempdir().unwrap(),
         }
@@ -225,12 +221,6 @@ impl Launch {
         let folder = self.home.path().join("explorer");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("config.toml"), text).unwrap();
-        self
-    }
-
-    /// With the prefix of token types that the chain has by default.
-    pub(crate) fn with_token_prefix_of_chain(mut self) -> Self {
-        self.token_prefix = None;
         self
     }
 
@@ -267,9 +257,6 @@ impl Launch {
         // Tests send more requests than anonymous clients may; tests of the limit set it themselves.
         command.env("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", "0");
         command.env("EXPLORER_PAGES_PER_MINUTE", "0");
-        if let Some(prefix) = self.token_prefix {
-            command.env("EXPLORER_TOKEN_PREFIX", prefix);
-        }
         command.env("EXPLORER_DATA", self.data.path()).envs(self.variables).args(self.arguments);
         let mut process = Process::spawn(&mut command);
         process.keep(Arc::new(self.home));

@@ -26,7 +26,8 @@ fn expect(answer: &Answer, status: u16, code: &str, field: Option<&str>) {
 #[tokio::test]
 async fn only_the_owner_can_use_a_webhook() {
     let node = DevNode::start().await;
-    let explorer = Launch::run(&node.url()).argument("--webhook-dns", "127.0.0.1:9").start().await;
+    let launch = Launch::run(&node.url()).argument("--owner-access", "guarded");
+    let explorer = launch.argument("--webhook-dns", "127.0.0.1:9").start().await;
     let client = explorer.client();
     let [alice, bob] = [0, 1].map(|place| &node.chain.accounts()[place]);
     let (alices, bobs) = (KeyRequest::by(alice).key(client).await, KeyRequest::by(bob).key(client).await);
