@@ -68,7 +68,7 @@ pub(crate) enum ApiError {
     NotOwner,
     #[error("the owner has no such key")]
     KeyNotFound,
-    #[error("url {0}")]
+    #[error("url {fault}{}", hint_of(.0), fault = .0)]
     RejectedUrl(UrlFault),
     #[error("the owner has no such webhook")]
     WebhookNotFound,
@@ -378,6 +378,21 @@ impl From<AddKeyError> for ApiError {
             AddKeyError::QuotaReached => Self::KeyQuotaReached,
             AddKeyError::Store(error) => Self::Store(error),
         }
+    }
+}
+
+/// How to test with a receiver on the own machine.
+fn hint_of(fault: &UrlFault) -> &'static str {
+    match fault {
+        UrlFault::NotHttps | UrlFault::NotPublic => {
+            "; for tests, the operator can permit http and receivers on the same machine with --webhook-allow-insecure"
+        }
+        UrlFault::TooLong
+        | UrlFault::Malformed
+        | UrlFault::Credentials
+        | UrlFault::Host
+        | UrlFault::PortZero
+        | UrlFault::Port(_) => "",
     }
 }
 

@@ -164,7 +164,8 @@ mod tests {
     async fn redirects_are_followed_and_checked_like_the_first_url() {
         assert_eq!(fetch("/short").await.as_deref(), Ok(&b"short"[..]));
         assert_eq!(fetch("/relative").await.as_deref(), Ok(&b"short"[..]));
-        let refused = "the URL must name a host that can be looked up and has public addresses only";
+        let refused =
+            "the URL must not have a private address, localhost or a name that can never be public as its host";
         for path in ["/private", "/metadata"] {
             assert_eq!(fetch(path).await, Err(refused.to_owned()), "{path}");
         }
@@ -188,6 +189,6 @@ mod tests {
         let fault = egress.fetch(&format!("{url}/short"), LIMITS).await.unwrap_err();
         assert_eq!(fault.to_string(), "the URL must begin with https://");
         let fault = egress.fetch("https://127.0.0.1/short", LIMITS).await.unwrap_err();
-        assert!(fault.to_string().contains("public addresses only"), "{fault}");
+        assert!(fault.to_string().contains("can never be public"), "{fault}");
     }
 }

@@ -13,6 +13,7 @@ pub mod fuzzing;
 mod network;
 mod resolver;
 mod target;
+mod tls;
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -27,11 +28,7 @@ pub use fetch::{FetchFault, FetchLimits};
 use futures::future::BoxFuture;
 use network::Tcp;
 pub use network::{Connecting, Network, Stream};
-use resolver::Resolver;
-use rustls::{
-    ClientConfig, RootCertStore,
-    pki_types::{CertificateDer, pem::PemObject},
-};
+use resolver::{LookupError, Resolver};
 use target::{DEFAULT_PORTS, Security, TargetHost};
 pub use target::{Insecure, Target, UrlFault};
 use tokio::time::timeout;
@@ -41,8 +38,6 @@ use tokio_rustls::TlsConnector;
 const DNS_TIMEOUT: Duration = Duration::from_secs(4);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 const TLS_TIMEOUT: Duration = Duration::from_secs(4);
-/// DNS timeout while an owner registers a webhook.
-const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many addresses of a name are tried.
 const ADDRESSES_TRIED: usize = 3;
 
@@ -52,7 +47,7 @@ pub struct EgressConfig {
     pub insecure: Insecure,
     /// Allowed ports; None: the default ports.
     pub ports: Option<Vec<u16>>,
-    /// A PEM file of additional trusted certificate authorities.
+    /// A PEM file of additional trusted certificates: of authorities, or of single hosts.
     pub ca_file: Option<PathBuf>,
     /// The DNS server; None: those of the system.
     pub dns_server: Option<SocketAddr>,
@@ -75,9 +70,9 @@ pub enum EgressError {
 pub enum ConnectionFault {
     #[error("the URL {0}")]
     Url(#[from] UrlFault),
-    /// One text for all host errors, so that it reveals nothing about the operator's network.
+    /// One text for all causes, so that it reveals nothing about the operator's network.
     #[error("the host cannot be resolved, or has an address that is not public")]
-    Host,
+    Host(#[source] HostCause),
     #[error("cannot connect: {0}")]
     Connect(std::io::Error),
     #[error("connection timed out")]
@@ -86,8 +81,18 @@ pub enum ConnectionFault {
     Tls(std::io::Error),
     #[error("TLS handshake timed out")]
     TlsTimeout,
-    #[error("the connection broke: {0}")]
+    #[error("the connection broke: {}", with_causes(.0))]
     Http(hyper::Error),
+}
+
+/// Why a host is not used: for the operator's log, never for whoever named the host.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct HostCause(String);
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 pub struct Egress {
@@ -111,7 +116,7 @@ impl Egress {
         let mut ports = config.ports.clone().unwrap_or_else(|| DEFAULT_PORTS.to_vec());
         ports.sort_unstable();
         ports.dedup();
-        let (resolver, tls) = (Resolver::new(config.dns_server), tls(config)?);
+        let (resolver, tls) = (Resolver::new(config.dns_server), tls::connector(config.ca_file.as_deref())?);
         Ok(Self { insecure: config.insecure, ports, resolver, tls, network: Arc::new(Tcp) })
     }
 
@@ -121,29 +126,21 @@ impl Egress {
         Self { network, ..self }
     }
 
-    /// Checks whether a webhook may use this URL, without connecting to it.
+    /// Parses a URL and checks its port and its host. Nothing is looked up, neither in DNS nor in the system: the result
+    /// reveals nothing about the operator's network.
     ///
     /// # Errors
-    /// If it is not an https URL, or has a port that is not allowed, or a host that does not resolve or has a non-public
-    /// address. The last two share one error, so that clients cannot probe internal names.
-    pub fn check<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), UrlFault>> {
-        Box::pin(async move {
-            let target = self.target(url)?;
-            let TargetHost::Name(name) = &target.host else { return Ok(()) };
-            let addresses = timeout(REGISTRATION_TIMEOUT, self.resolve(name)).await;
-            let addresses = addresses.map_err(|_| UrlFault::Host)?.map_err(|_| UrlFault::Host)?;
-            self.check_all(&addresses).map_err(|forbidden| refuse(name, forbidden))
-        })
-    }
-
-    /// Parses a URL and checks its port, and its address if the host is one.
-    ///
-    /// # Errors
-    /// If the URL is malformed, or has a port or an address that is not allowed.
+    /// If the URL is malformed, or has a port that is not allowed, or a host that can never be public.
     pub fn target(&self, url: &str) -> Result<Target, UrlFault> {
         let target = Target::parse(url, self.insecure)?;
-        if let TargetHost::Address(address) = target.host {
-            self.check_address(address).map_err(|forbidden| refuse(url, forbidden))?;
+        let may_be_public = match &target.host {
+            TargetHost::Address(address) => {
+                self.is_allowed_loopback(*address) || address::check_public(*address).is_ok()
+            }
+            TargetHost::Name(name) => self.insecure == Insecure::Allowed || target::may_be_public(name),
+        };
+        if !may_be_public {
+            return Err(UrlFault::NotPublic);
         }
         if self.insecure == Insecure::Refused && !self.ports.contains(&target.port) {
             return Err(UrlFault::Port(self.ports.clone()));
@@ -157,17 +154,19 @@ impl Egress {
     /// If the host does not resolve, has an address that is not public, or cannot be reached in time.
     pub fn connect<'a>(&'a self, target: &'a Target) -> BoxFuture<'a, Result<Connection, ConnectionFault>> {
         Box::pin(async move {
+            let refused = |cause: &dyn std::fmt::Display| {
+                tracing::debug!(host = target.authority, %cause, "host not used");
+                ConnectionFault::Host(HostCause(cause.to_string()))
+            };
             let addresses = match &target.host {
                 TargetHost::Address(address) => vec![*address],
                 TargetHost::Name(name) => {
-                    timeout(DNS_TIMEOUT, self.resolve(name)).await.map_err(|_| ConnectionFault::Host)??
+                    let found = timeout(DNS_TIMEOUT, self.resolver.lookup(name)).await;
+                    found.unwrap_or(Err(LookupError::NoAnswer)).map_err(|error| refused(&error))?
                 }
             };
-            self.check_all(&addresses).map_err(|forbidden| {
-                refuse(&target.authority, forbidden);
-                ConnectionFault::Host
-            })?;
-            let mut fault = ConnectionFault::Host;
+            self.check_all(&addresses).map_err(|forbidden| refused(&forbidden))?;
+            let mut fault = ConnectionFault::Host(HostCause(LookupError::NoAddress.to_string()));
             for address in addresses.into_iter().take(ADDRESSES_TRIED) {
                 match timeout(CONNECT_TIMEOUT, self.network.connect((address, target.port).into())).await {
                     Ok(Ok(stream)) => return self.secure(stream, target).await,
@@ -185,7 +184,7 @@ impl Egress {
         }
         let name = match &target.host {
             TargetHost::Name(name) => rustls::pki_types::ServerName::try_from(name.trim_end_matches('.').to_owned())
-                .map_err(|_| ConnectionFault::Host)?,
+                .map_err(|error| ConnectionFault::Host(HostCause(error.to_string())))?,
             TargetHost::Address(address) => rustls::pki_types::ServerName::from(*address),
         };
         match timeout(TLS_TIMEOUT, self.tls.connect(name, stream)).await {
@@ -193,13 +192,6 @@ impl Egress {
             Ok(Err(error)) => Err(ConnectionFault::Tls(error)),
             Err(_) => Err(ConnectionFault::TlsTimeout),
         }
-    }
-
-    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, ConnectionFault> {
-        self.resolver.lookup(name).await.map_err(|error| {
-            tracing::debug!(host = name, %error, "cannot resolve a host");
-            ConnectionFault::Host
-        })
     }
 
     /// One non-public address disqualifies a name: mixing them is an attack or a mistake.
@@ -226,35 +218,6 @@ impl Egress {
     fn is_allowed_loopback(&self, address: IpAddr) -> bool {
         self.insecure == Insecure::Allowed && address.to_canonical().is_loopback()
     }
-}
-
-/// Logs the address for the operator; whoever named the host only learns that it is refused.
-fn refuse(host: &str, forbidden: ForbiddenAddress) -> UrlFault {
-    tracing::debug!(host, %forbidden, "refused a host with a non-public address");
-    UrlFault::Host
-}
-
-fn tls(config: &EgressConfig) -> Result<TlsConnector, EgressError> {
-    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    if let Some(path) = &config.ca_file {
-        let unreadable = |source| EgressError::CaFile { path: path.clone(), source };
-        let mut found = false;
-        for certificate in CertificateDer::pem_file_iter(path).map_err(unreadable)? {
-            let certificate = certificate.map_err(unreadable)?;
-            roots.add(certificate).map_err(|source| EgressError::BadCertificate { path: path.clone(), source })?;
-            found = true;
-        }
-        if !found {
-            return Err(EgressError::NoCertificate { path: path.clone() });
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(EgressError::Tls)?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(TlsConnector::from(Arc::new(tls)))
 }
 
 #[cfg(test)]
@@ -300,9 +263,24 @@ mod tests {
 
     #[tokio::test]
     async fn an_unresolvable_name_and_a_private_address_give_the_same_error() {
-        let (nowhere, private) = ("https://receiver.invalid/hook", "https://10.0.0.1/hook");
-        assert_eq!(egress(Insecure::Refused).check(nowhere).await, Err(UrlFault::Host));
-        assert_eq!(egress(Insecure::Refused).check(private).await, Err(UrlFault::Host));
+        let egress = egress(Insecure::Refused);
+        let target = egress.target("https://receiver.example/hook").unwrap();
+        let Err(nowhere) = egress.connect(&target).await else { panic!("no DNS server answers") };
+        let target = Target { host: TargetHost::Address([10, 0, 0, 1].into()), ..target };
+        let Err(private) = egress.connect(&target).await else { panic!("not a public address") };
+        assert_eq!(nowhere.to_string(), private.to_string());
+        let causes = [nowhere, private].map(|fault| std::error::Error::source(&fault).unwrap().to_string());
+        assert_eq!(causes, ["no DNS server answers", "10.0.0.1 is a private address"], "the operator learns it");
+    }
+
+    #[tokio::test]
+    async fn names_that_can_never_be_public_need_the_option_for_tests() {
+        let (strict, open) = (egress(Insecure::Refused), egress(Insecure::Allowed));
+        for url in ["https://localhost/", "https://vault/", "https://db.internal/"] {
+            assert_eq!(strict.target(url), Err(UrlFault::NotPublic), "{url}");
+            assert!(open.target(url).is_ok(), "{url}");
+        }
+        assert!(strict.target("https://hooks.customer.example/x").is_ok());
     }
 
     #[tokio::test]
@@ -322,9 +300,7 @@ mod tests {
     #[test]
     fn a_file_without_certificates_is_refused() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let config = EgressConfig { ca_file: Some(file.path().to_owned()), ..EgressConfig::default() };
-        assert!(matches!(tls(&config), Err(EgressError::NoCertificate { .. })));
-        let config = EgressConfig { ca_file: Some("/does/not/exist".into()), ..EgressConfig::default() };
-        assert!(matches!(tls(&config), Err(EgressError::CaFile { .. })));
+        assert!(matches!(tls::connector(Some(file.path())), Err(EgressError::NoCertificate { .. })));
+        assert!(matches!(tls::connector(Some("/does/not/exist".as_ref())), Err(EgressError::CaFile { .. })));
     }
 }

@@ -15,16 +15,24 @@ pub enum UrlFault {
     NotHttps,
     #[error("must not contain a username or password")]
     Credentials,
-    #[error("must have a host")]
-    NoHost,
+    #[error("must have a valid host name or address")]
+    Host,
     #[error("must not use port 0")]
     PortZero,
     #[error("must use port {}: other ports are not allowed", .0.iter().map(u16::to_string).collect::<Vec<_>>().join(" or "))]
     Port(Vec<u16>),
-    /// One text for all host errors, so that it reveals nothing about the operator's network.
-    #[error("must name a host that can be looked up and has public addresses only")]
-    Host,
+    /// Only the text of the URL decides, so that it reveals nothing about the operator's network.
+    #[error("must not have a private address, localhost or a name that can never be public as its host")]
+    NotPublic,
 }
+
+/// Ends of names that no public DNS server knows (RFC 6761, 6762, 7686 and 8375, and `internal`, which ICANN reserved). `example`
+/// is not among them, although it is reserved, too: it is what examples use.
+const NEVER_PUBLIC: [&str; 7] = ["home.arpa", "internal", "invalid", "local", "localhost", "onion", "test"];
+
+/// Longest name and longest label, as DNS has them.
+const MAX_NAME: usize = 253;
+const MAX_LABEL: usize = 63;
 
 /// Allowed ports by default.
 pub(crate) const DEFAULT_PORTS: [u16; 2] = [80, 443];
@@ -82,7 +90,7 @@ impl Target {
             _ => return Err(UrlFault::NotHttps),
         };
         if authority.is_some_and(|authority| authority.starts_with('/')) {
-            return Err(UrlFault::NoHost);
+            return Err(UrlFault::Host);
         }
         if !url.username().is_empty()
             || url.password().is_some()
@@ -90,11 +98,8 @@ impl Target {
         {
             return Err(UrlFault::Credentials);
         }
-        let host = match url.host().ok_or(UrlFault::NoHost)? {
-            // With several trailing dots, an address would not be recognised.
-            Host::Domain(name) if name.strip_suffix('.').unwrap_or(name).split('.').any(str::is_empty) => {
-                return Err(UrlFault::NoHost);
-            }
+        let host = match url.host().ok_or(UrlFault::Host)? {
+            Host::Domain(name) if !is_host_name(name) => return Err(UrlFault::Host),
             Host::Domain(name) => TargetHost::Name(name.to_owned()),
             Host::Ipv4(address) => TargetHost::Address(address.into()),
             Host::Ipv6(address) => TargetHost::Address(address.into()),
@@ -110,6 +115,23 @@ impl Target {
         };
         Ok(Self { security, host, port, authority, path })
     }
+}
+
+/// Whether DNS can have this name. With several trailing dots, an address would be taken for a name.
+fn is_host_name(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let is_label = |label: &str| {
+        let is_known = |sign: u8| sign.is_ascii_alphanumeric() || sign == b'-' || sign == b'_';
+        (1..=MAX_LABEL).contains(&label.len()) && label.bytes().all(is_known)
+    };
+    name.len() <= MAX_NAME && name.split('.').all(is_label)
+}
+
+/// Whether a name can have a public address: not if it has a single label, or a reserved end.
+pub(crate) fn may_be_public(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let is_below = |end: &str| name.strip_suffix(end).is_some_and(|start| start.is_empty() || start.ends_with('.'));
+    name.contains('.') && !NEVER_PUBLIC.into_iter().any(is_below)
 }
 
 #[cfg(test)]
@@ -178,16 +200,41 @@ mod tests {
             ("https://:@receiver.example/", UrlFault::Credentials),
             ("https://@receiver.example/", UrlFault::Credentials),
             ("https://receiver.example:0/", UrlFault::PortZero),
-            ("https://./", UrlFault::NoHost),
-            ("https://127.0.0.1../", UrlFault::NoHost),
-            ("https://receiver..example/", UrlFault::NoHost),
+            ("https://./", UrlFault::Host),
+            ("https://127.0.0.1../", UrlFault::Host),
+            ("https://receiver..example/", UrlFault::Host),
+            ("https://*.receiver.example/", UrlFault::Host),
+            ("https://receiver.example;/", UrlFault::Host),
             ("https:receiver.example", UrlFault::NotHttps),
             ("https:/receiver.example", UrlFault::NotHttps),
-            ("https:///receiver.example", UrlFault::NoHost),
+            ("https:///receiver.example", UrlFault::Host),
         ] {
             assert_eq!(target(text), Err(fault), "{text}");
         }
         assert_eq!(target(&format!("https://a.example/{}", "a".repeat(2_048))), Err(UrlFault::TooLong));
+    }
+
+    #[test]
+    fn a_name_has_to_fit_into_dns() {
+        let is_valid = |name: String| target(&format!("https://{name}/")).is_ok();
+        assert!(is_valid(format!("{}.example", "a".repeat(63))) && !is_valid(format!("{}.example", "a".repeat(64))));
+        let long = |length: usize| format!("{}example", "ab.".repeat(100))[300 + 7 - length..].to_owned();
+        assert!(is_valid(long(253)) && !is_valid(long(255)), "{}", long(255));
+        assert!(is_valid("a_b-c.example.".to_owned()));
+    }
+
+    #[test]
+    fn names_that_can_never_be_public_are_known() {
+        for name in ["localhost", "localhost.", "a.localhost", "vault", "vault.", "printer.local", "db.internal"] {
+            assert!(!may_be_public(name), "{name}");
+        }
+        for name in ["metadata.google.internal", "a.home.arpa", "home.arpa", "a.onion", "a.test", "a.invalid."] {
+            assert!(!may_be_public(name), "{name}");
+        }
+        for name in ["hooks.customer.example", "notlocalhost.example", "mylocal.net", "a.arpa", "test.example.", "a.b"]
+        {
+            assert!(may_be_public(name), "{name}");
+        }
     }
 
     #[test]

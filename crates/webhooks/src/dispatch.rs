@@ -360,6 +360,12 @@ impl Dispatcher {
             };
             if let Some(endpoint) = endpoint {
                 endpoint.in_flight.remove(&number);
+                if endpoint.begins_to_fail(sent.fault.is_some(), Instant::now())
+                    && let Some(fault) = &sent.fault
+                {
+                    let error: &dyn std::error::Error = fault.as_ref();
+                    tracing::info!(webhook, error, "webhook attempt failed; not logged again while it fails");
+                }
                 if let Some((connection, route)) = sent.connection
                     && self.idle_connections < MAX_IDLE_CONNECTIONS
                     && endpoint.keep_connection(connection, &route)

@@ -113,7 +113,7 @@ impl Registry {
     /// If the URL is refused, or if a limit on webhooks is reached.
     pub fn register(&self, registration: Registration) -> BoxFuture<'_, Result<Registered, RegistryError>> {
         Box::pin(async move {
-            self.egress.check(&registration.url).await?;
+            self.egress.target(&registration.url)?;
             let secret = Secret::generate();
             let webhook = NewWebhook {
                 owner: registration.owner,
@@ -163,7 +163,7 @@ impl Registry {
     pub fn change(&self, id: WebhookId, change: WebhookChange) -> BoxFuture<'_, Result<ListedWebhook, RegistryError>> {
         Box::pin(async move {
             if let Some(url) = &change.url {
-                self.egress.check(url).await?;
+                self.egress.target(url)?;
             }
             let webhook = self.records.change_webhook(id, change).await?.ok_or(RegistryError::NoSuchWebhook)?;
             self.wake.changed(id);

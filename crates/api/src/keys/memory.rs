@@ -5,14 +5,20 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use domain::{Address, ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey};
 use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, StoreError, UserRecords};
+use tokio::sync::{RwLock, RwLockWriteGuard};
 
 #[derive(Debug, Default)]
-pub(crate) struct MemoryRecords(Mutex<(Vec<ApiKey>, Vec<UsedProof>)>);
+pub(crate) struct MemoryRecords(Mutex<(Vec<ApiKey>, Vec<UsedProof>)>, RwLock<()>);
 
 /// The owner and the signed time.
 type UsedProof = (Address, u64);
 
 impl MemoryRecords {
+    /// A key that is looked up is read, but not returned until this is dropped.
+    pub(crate) async fn hold_reads(&self) -> RwLockWriteGuard<'_, ()> {
+        self.1.write().await
+    }
+
     fn change(&self, id: ApiKeyId, change: impl FnOnce(&mut ApiKey)) -> Option<ApiKey> {
         let mut records = self.0.lock().unwrap();
         let key = records.0.iter_mut().find(|key| key.id == id)?;
@@ -53,7 +59,9 @@ impl UserRecords for MemoryRecords {
     }
 
     async fn find_key_by_digest(&self, digest: KeyDigest) -> Result<Option<ApiKey>, StoreError> {
-        Ok(self.0.lock().unwrap().0.iter().find(|key| key.digest == digest).cloned())
+        let found = self.0.lock().unwrap().0.iter().find(|key| key.digest == digest).cloned();
+        drop(self.1.read().await);
+        Ok(found)
     }
 
     async fn list_keys(&self, owner: Address) -> Result<Vec<ApiKey>, StoreError> {

@@ -1,6 +1,6 @@
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -30,6 +30,9 @@ type CacheKey = [u8; 8];
 pub(crate) struct KeyRing {
     records: Arc<dyn UserRecords>,
     cache: Cache<CacheKey, Arc<KnownKey>>,
+    /// How often a key was removed from the cache. Held while a key is cached, so that one that was read before it was
+    /// revoked does not return to the cache.
+    invalidations: Mutex<u64>,
     /// Keys with uses that are not persisted yet, each once.
     used: Mutex<Vec<Arc<KnownKey>>>,
     /// Held for writing while uses are persisted: then they are neither here nor certainly in the store.
@@ -68,7 +71,13 @@ impl KnownKey {
 
 impl KeyRing {
     pub(crate) fn new(records: Arc<dyn UserRecords>) -> Self {
-        Self { records, cache: Cache::new(CACHED_KEYS), used: Mutex::default(), persisting: RwLock::default() }
+        Self {
+            records,
+            cache: Cache::new(CACHED_KEYS),
+            invalidations: Mutex::default(),
+            used: Mutex::default(),
+            persisting: RwLock::default(),
+        }
     }
 
     /// The key with this text, active or revoked.
@@ -81,9 +90,13 @@ impl KeyRing {
         {
             return Ok(Some(known));
         }
+        let before = *self.lock_invalidations();
         let Some(key) = self.records.find_key_by_digest(digest).await? else { return Ok(None) };
         let known = Arc::new(KnownKey::new(&key));
-        self.cache.insert(cache_key, Arc::clone(&known));
+        let invalidations = self.lock_invalidations();
+        if *invalidations == before {
+            self.cache.insert(cache_key, Arc::clone(&known));
+        }
         Ok(Some(known))
     }
 
@@ -102,8 +115,14 @@ impl KeyRing {
         Ok(keys)
     }
 
+    fn lock_invalidations(&self) -> MutexGuard<'_, u64> {
+        self.invalidations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Removes a key from the cache after it was changed.
     pub(crate) fn invalidate(&self, digest: &KeyDigest) {
+        let mut invalidations = self.lock_invalidations();
+        *invalidations += 1;
         self.cache.remove(&cache_key(digest));
     }
 
@@ -174,6 +193,8 @@ impl KeyUses {
 
 #[cfg(test)]
 mod tests {
+    use domain::NewApiKey;
+
     use super::*;
     use crate::keys::{issue_key, memory::MemoryRecords};
 
@@ -201,5 +222,37 @@ mod tests {
                 assert_eq!(listed().await, [(uses, 10 + uses), (0, 6)]);
             }
         }
+    }
+
+    #[tokio::test]
+    async fn a_key_revoked_while_a_request_reads_it_is_not_cached_as_active() {
+        let (records, text) = (Arc::new(MemoryRecords::default()), KeyText::generate());
+        let ring = KeyRing::new(records.clone());
+        let key = NewApiKey {
+            digest: text.digest(),
+            owner: Address::ZERO,
+            prefix: text.prefix().to_owned(),
+            label: String::new(),
+            requests_per_minute: 100,
+            created_at: 0,
+            proof: None,
+        };
+        let id = records.add_key(key).await.unwrap().id;
+
+        let reading = ring.find(&text);
+        let gate = records.hold_reads().await;
+        let revoking = async {
+            // The other future has read the key by now, and waits.
+            tokio::task::yield_now().await;
+            records.revoke_key(id).await.unwrap();
+            ring.invalidate(&text.digest());
+            drop(gate);
+        };
+        let (read, ()) = tokio::join!(reading, revoking);
+        assert!(read.unwrap().unwrap().active, "it was read before it was revoked");
+        assert!(!ring.find(&text).await.unwrap().unwrap().active, "the next request reads it again");
+
+        let cached = ring.find(&text).await.unwrap().unwrap();
+        assert!(Arc::ptr_eq(&cached, &ring.find(&text).await.unwrap().unwrap()), "keys are still cached");
     }
 }

@@ -140,7 +140,8 @@ pub(crate) struct RunOptions {
     )]
     pub(crate) webhook_allow_insecure: Option<bool>,
 
-    /// A PEM file of certificate authorities that webhooks trust in addition to the public ones
+    /// A PEM file of certificates that webhooks trust in addition to the public authorities and those of the system: of other
+    /// authorities, or of single receivers
     #[arg(long, env = "EXPLORER_WEBHOOK_CA_FILE", value_name = "FILE", hide_short_help = true)]
     pub(crate) webhook_ca_file: Option<PathBuf>,
 

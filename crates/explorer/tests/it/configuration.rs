@@ -87,6 +87,24 @@ async fn configuration_errors_are_reported_at_the_start() {
     assert!(startup_error(misspelt).await.contains("lisen"));
     let misspelt = Launch::run(node).argument("--config", write("config.toml", "[looks]\nchainname = 'A'"));
     assert!(startup_error(misspelt).await.contains("`chain-name`"));
+    for (text, reasons) in [
+        ("rpc = 'http://127.0.0.1:1'\nlisten = '127.0.0.1:0", ["line 2", "listen"]),
+        ("memory = 'much'", ["line 1", "memory"]),
+        ("trusted-proxy = 7", ["line 1", "trusted-proxy"]),
+        ("listen = 'here'", ["line 1", "listen"]),
+        ("webhook-allow-insecure = 'yes'", ["line 1", "webhook-allow-insecure"]),
+        ("listen = '127.0.0.1:0'\nlisten = '127.0.0.1:1'", ["line 2", "listen"]),
+    ] {
+        let message = startup_error(Launch::run(node).argument("--config", write("config.toml", text))).await;
+        let reasons = [&["config.toml"], &reasons[..]].concat();
+        assert!(reasons.iter().all(|reason| message.contains(reason)), "{reasons:?}: {message}");
+    }
+    let latin = folder.path().join("latin.toml");
+    fs::write(&latin, b"chain-name = 'K\xf6ln'\n").unwrap();
+    for option in ["--config", "--labels"] {
+        let message = startup_error(Launch::run(node).argument(option, latin.display())).await;
+        assert!(message.contains("latin.toml") && message.contains("UTF-8"), "{option}: {message}");
+    }
     let absent = Launch::run(node).argument("--config", folder.path().join("absent").display());
     assert!(startup_error(absent).await.contains("absent"));
     let bad_labels = Launch::run(node).argument("--labels", write("labels", "0x12,short\n"));

@@ -4,6 +4,7 @@
 mod bad_input;
 mod compiler_site;
 mod data;
+mod errors;
 mod etherscan;
 mod jobs;
 mod pages;

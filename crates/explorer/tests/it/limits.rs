@@ -100,3 +100,20 @@ async fn every_response_has_rate_limit_headers_even_errors() {
         }
     }
 }
+
+#[tokio::test]
+async fn without_a_database_limits_begin_anew_with_the_process() {
+    let node = DevNode::start().await;
+    let launch = || Launch::run(&node.url()).variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 2);
+    let explorer = launch().start().await;
+    for status in [200, 200, 429] {
+        assert_eq!(explorer.get("/api/v1/stats").await.status, status);
+    }
+    let (_, data) = explorer.stop().await;
+    let explorer = launch().on(&data).start().await;
+    let first = explorer.get("/api/v1/stats").await;
+    assert_eq!((first.status, first.header("x-ratelimit-remaining")), (200, "1"));
+    let second = explorer.get("/api/v1/stats").await;
+    assert_eq!((second.status, second.header("x-ratelimit-remaining")), (200, "0"));
+    assert_eq!(explorer.get("/api/v1/stats").await.status, 429);
+}

@@ -12,6 +12,7 @@ mod bad_input;
 mod balance_history;
 mod bootstrap;
 mod check;
+mod clock;
 mod concurrency;
 mod configuration;
 mod contracts;

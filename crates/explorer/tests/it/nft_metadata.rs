@@ -202,8 +202,7 @@ async fn what_cannot_be_read_has_a_reason_and_is_not_asked_for_again() {
     let (collection, host) = (Collection::deploy().await, Host::start().await);
     let names = NameServer::start(&[Ipv4Addr::new(10, 1, 2, 3)]).await;
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-    let private =
-        "cannot read the metadata: the URL must name a host that can be looked up and has public addresses only";
+    let private = "cannot read the metadata: the URL must not have a private address, localhost or a name that can never be public as its host";
     let cases = [
         ("".to_owned(), "the contract gives no URI for this id"),
         ("7.json".to_owned(), "cannot read the metadata: it is not a URI"),

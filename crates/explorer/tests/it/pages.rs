@@ -5,6 +5,7 @@ mod branding;
 mod call_tree;
 mod decoded;
 mod hostile_names;
+mod labels;
 mod lists;
 mod live;
 mod odd_tokens;

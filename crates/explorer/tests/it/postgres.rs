@@ -9,6 +9,7 @@ pub(crate) mod server;
 
 use std::collections::BTreeMap;
 
+use alloy_primitives::{TxKind, U256};
 use devchain::ReorgedTransactions::{Drop, Replay};
 use serde_json::{Value, json};
 
@@ -244,6 +245,19 @@ async fn keys_and_webhooks_work_over_several_processes() {
     let key = created.json["key"].as_str().unwrap().to_owned();
     let with_key = another.client().request("GET", "/api/v1/stats").header("X-API-Key", &key);
     assert_eq!(another.client().send(with_key).await.status, 200, "a key is valid everywhere");
+    let path = format!("/api/v1/keys/{}", created.json["id"]);
+    let revoke = serving.client().request("DELETE", &path).header("X-API-Key", &key);
+    assert_eq!(serving.client().send(revoke).await.status, 200);
+    let stats_at = async |explorer: &TestExplorer| {
+        let request = explorer.client().request("GET", "/api/v1/stats").header("X-API-Key", &key);
+        explorer.client().send(request).await
+    };
+    assert_eq!(stats_at(&serving).await.json["code"], "revoked_key", "at once where it was revoked");
+    eventually("the other process reads the key again", async || {
+        let refused = stats_at(&another).await;
+        (refused.json["code"] == "revoked_key").then(|| assert_eq!(refused.status, 401))
+    })
+    .await;
 
     let receiver = Receiver::start().await;
     let watched = format!("{:#x}", node.account(1));
@@ -310,6 +324,60 @@ async fn a_process_that_reads_from_a_standby_never_shows_an_older_block() {
 }
 
 #[tokio::test]
+async fn indexing_and_webhooks_go_on_when_a_standby_is_promoted() {
+    let primary = Server::start();
+    let standby = primary.start_standby();
+    let own = primary.database().await;
+    let name = own.rsplit('/').next().unwrap();
+    let url = format!("postgres://explorer@{},{}/{name}", primary.host(), standby.host());
+    let node = DevNode::start().await;
+    let _indexing = role(&node.url(), &url, "index").spawn();
+    let _delivering = role(&node.url(), &url, "deliver").spawn();
+    let serving = role(&node.url(), &url, "serve").start().await;
+    node.wait_for(&serving).await;
+    let receiver = Receiver::start().await;
+    let hook = register(&serving, &receiver.url("/hook"), &format!("{:#x}", node.account(1)), &["tx"]).await;
+    let mut paid = Vec::new();
+    let mut pay = || {
+        let to = TxKind::Call(node.account(1));
+        paid.push(node.chain.send(0, to, U256::from(1 + paid.len()), []).unwrap().to_string());
+        node.chain.mine(None);
+    };
+    pay();
+    receiver.wait_for("/hook", 1).await;
+    node.wait_for(&serving).await;
+    eventually("the message is recorded", async || {
+        (hook.deliveries(&serving).await[0]["status"] == "delivered").then_some(())
+    })
+    .await;
+    let [written, copied] = [&primary, &standby].map(async |server| server.connect(&server.url("postgres")).await);
+    let (written, copied) = (written.await, copied.await);
+    let position: String = written.query_one("select pg_current_wal_insert_lsn()::text", &[]).await.unwrap().get(0);
+    eventually("the standby has everything", async || {
+        let sql = "select coalesce(pg_last_wal_replay_lsn() >= $1::text::pg_lsn, false)";
+        let caught_up: bool = copied.query_one(sql, &[&position]).await.unwrap().get(0);
+        caught_up.then_some(())
+    })
+    .await;
+
+    primary.kill();
+    // Blocks that come meanwhile are indexed afterwards.
+    pay();
+    standby.promote();
+    pay();
+    let received = receiver.wait_for("/hook", 3).await;
+    let hashes: Vec<String> = received.iter().map(|message| message.json()["data"]["hash"].to_string()).collect();
+    assert_eq!(hashes, paid.iter().map(|hash| format!("{hash:?}")).collect::<Vec<_>>(), "each once, in their order");
+    node.wait_for(&serving).await;
+    let expected = crate::support::expected_state(&node.rpc, 0, []).await;
+    crate::support::read_api(&serving, expected.address_names()).await.assert_equals(&expected, "after the failover");
+    hook.patch(&serving, json!({ "url": receiver.url("/moved") })).await;
+    hook.ping(&serving).await;
+    receiver.wait_for("/moved", 1).await;
+    eventually("all is well again", async || (serving.json("/health").await["status"] == "ok").then_some(())).await;
+}
+
+#[tokio::test]
 async fn limits_hold_over_all_processes_that_serve() {
     let server = Server::shared();
     let url = server.database().await;
@@ -335,6 +403,29 @@ async fn limits_hold_over_all_processes_that_serve() {
         let answer = client.send(request).await;
         assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (200, remaining));
     }
+}
+
+#[tokio::test]
+async fn limits_outlive_a_restart_with_a_database() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let node = DevNode::start().await;
+    let launch = || on_database(Launch::run(&node.url()), &url).variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 10);
+    let explorer = launch().start().await;
+    let used =
+        |answer: crate::support::client::Answer| (answer.status, answer.header("x-ratelimit-remaining").to_owned());
+    node.wait_for(&explorer).await;
+    for left in (4..10).rev() {
+        assert_eq!(used(explorer.get("/api/v1/blocks").await), (200, left.to_string()));
+    }
+    explorer.kill();
+    let explorer = launch().start().await;
+    node.wait_for(&explorer).await;
+    for left in (0..4).rev() {
+        assert_eq!(used(explorer.get("/api/v1/blocks").await), (200, left.to_string()));
+    }
+    let refused = explorer.get("/api/v1/blocks").await;
+    assert_eq!((refused.status, refused.json["code"].as_str()), (429, Some("rate_limited")));
 }
 
 #[tokio::test]

@@ -7,5 +7,6 @@ mod health;
 mod min_block;
 mod paging;
 mod stats;
+mod stream;
 mod transaction_parts;
 mod transactions;

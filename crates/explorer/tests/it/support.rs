@@ -24,6 +24,7 @@ pub(crate) mod slow_proxy;
 pub(crate) mod tampering_proxy;
 pub(crate) mod tls;
 pub(crate) mod wallet_clients;
+pub(crate) mod wrong_clock;
 
 pub(crate) use anvil::Anvil;
 pub(crate) use deadline::eventually;

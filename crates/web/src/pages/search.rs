@@ -57,7 +57,8 @@ pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -
         return Ok(Redirect::to(&only.href).into_response());
     }
     // An exact match takes precedence over prefix matches.
-    let exact: Vec<_> = matches.iter().filter(|found| found.title.eq_ignore_ascii_case(&query)).collect();
+    let folded = query.to_lowercase();
+    let exact: Vec<_> = matches.iter().filter(|found| found.title.to_lowercase() == folded).collect();
     if let [only] = exact.as_slice() {
         return Ok(Redirect::to(&only.href).into_response());
     }

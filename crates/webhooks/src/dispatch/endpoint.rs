@@ -7,6 +7,7 @@ use std::{
 use domain::{ClaimedDelivery, DeliveryNumber, UnixMillis, Webhook, WebhookId};
 use egress::{Connection, ConnectionFault, Egress, Target};
 use store::LONGEST_WAIT;
+use tokio::time::Instant;
 
 use super::send::SendFault;
 use crate::{
@@ -20,6 +21,8 @@ const MAX_IDLE_CONNECTIONS: usize = 4;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The longest pause that Retry-After can impose on an endpoint.
 const MAX_PAUSE: Duration = Duration::from_secs(60 * 60);
+/// A receiver that fails now and then is logged at most this often.
+const LOG_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// The dispatcher's state of one webhook.
 pub(super) struct Endpoint {
@@ -36,6 +39,8 @@ pub(super) struct Endpoint {
     /// Claimed, but not sent yet.
     pub(super) claimed: VecDeque<ClaimedDelivery>,
     connections: Vec<Connection>,
+    /// When its failure was logged, until it works again.
+    failure_logged_at: Option<Instant>,
     /// Deleted, not active, or sent by another process: removed when nothing is in flight.
     pub(super) disabled: bool,
 }
@@ -57,6 +62,7 @@ impl Endpoint {
             in_flight: HashSet::new(),
             claimed: VecDeque::new(),
             connections: Vec::new(),
+            failure_logged_at: None,
             disabled: false,
         };
         endpoint.reload(webhook, egress, vault);
@@ -73,7 +79,21 @@ impl Endpoint {
         self.route = route().map(Arc::new).map_err(Arc::new);
         (self.proven, self.failures, self.not_before) = (webhook.proven, webhook.fail_count, 0);
         self.connections.clear();
+        self.failure_logged_at = None;
         self.disabled = false;
+    }
+
+    /// Whether the result of an attempt is to be logged: the first failure is, the following ones are not.
+    pub(super) fn begins_to_fail(&mut self, has_failed: bool, now: Instant) -> bool {
+        match (has_failed, self.failure_logged_at) {
+            (true, None) => {
+                self.failure_logged_at = Some(now);
+                return true;
+            }
+            (false, Some(at)) if now.duration_since(at) >= LOG_INTERVAL => self.failure_logged_at = None,
+            (true, Some(_)) | (false, _) => {}
+        }
+        false
     }
 
     pub(super) fn trust(&self) -> Trust {
@@ -201,6 +221,17 @@ mod tests {
             Some(7),
             "it can be sent again once it has ended"
         );
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_logged_once_and_again_after_an_hour_if_it_worked_meanwhile() {
+        let (mut endpoint, start) = (endpoint(), Instant::now());
+        let mut at =
+            |minutes: u64, has_failed| endpoint.begins_to_fail(has_failed, start + Duration::from_secs(60 * minutes));
+        assert!(!at(0, false) && at(1, true) && !at(2, true), "the first failure");
+        assert!(!at(3, false) && !at(4, true), "it fails now and then");
+        assert!(!at(90, true), "it still fails");
+        assert!(!at(91, false) && at(92, true), "it worked, and fails again");
     }
 
     #[tokio::test]

@@ -11,6 +11,8 @@ use crate::{clock, retry, sign};
 
 /// For a whole attempt, including the response body.
 const TIMEOUT: Duration = Duration::from_secs(10);
+/// Characters of a reason that are stored: it may list the names of a certificate, which the receiver chose.
+const MAX_REASON: usize = 500;
 
 /// Why a message could not be sent.
 #[derive(Debug, thiserror::Error)]
@@ -21,11 +23,15 @@ pub(super) enum SendFault {
     Timeout,
     #[error("the signing secret cannot be decrypted")]
     Secret,
+    #[error("the receiver responded with status {0}")]
+    Status(u16),
 }
 
 /// A finished attempt.
 pub(super) struct Sent {
     pub(super) report: AttemptReport,
+    /// Why it failed; the report has only what the owner may know of it.
+    pub(super) fault: Option<Arc<SendFault>>,
     /// Reusable for the same route.
     pub(super) connection: Option<(Connection, Arc<Route>)>,
     /// The pause that the receiver requested for the whole endpoint.
@@ -52,13 +58,14 @@ pub(super) async fn attempt(
     match outcome {
         Ok((response, connection)) => {
             let pause = requested_pause(&response, at + u64::from(millis));
-            Sent { report: evaluate(&delivery, at, millis, response, chance), connection, pause }
+            let fault = (!is_success(response.status)).then(|| Arc::new(SendFault::Status(response.status)));
+            Sent { report: evaluate(&delivery, at, millis, response, chance), fault, connection, pause }
         }
         Err(fault) => {
             let next = next_step(&delivery, at + u64::from(millis), None, chance);
             let attempt = Attempt { at, millis, outcome: unanswered(&fault) };
             let report = report(&delivery, attempt, AttemptEffect::Failed, next);
-            Sent { report, connection: None, pause: None }
+            Sent { report, fault: Some(fault), connection: None, pause: None }
         }
     }
 }
@@ -85,9 +92,13 @@ async fn exchange(
 
 fn unanswered(fault: &SendFault) -> AttemptOutcome {
     AttemptOutcome::Unanswered {
-        reason: fault.to_string(),
+        reason: fault.to_string().chars().take(MAX_REASON).collect(),
         sent: matches!(fault, SendFault::Connection(ConnectionFault::Http(_)) | SendFault::Timeout),
     }
+}
+
+fn is_success(status: u16) -> bool {
+    (200..300).contains(&status)
 }
 
 /// The pause that a 429 or 503 response requests for the whole endpoint.
@@ -107,7 +118,7 @@ fn evaluate(
 ) -> AttemptReport {
     let now = at + u64::from(millis);
     let (effect, next) = match response.status {
-        200..300 => (AttemptEffect::Succeeded, NextStep::Done),
+        status if is_success(status) => (AttemptEffect::Succeeded, NextStep::Done),
         status => {
             let requested = response.retry_after.as_deref().and_then(|value| retry::retry_after(value, now));
             let effect = if status == 410 { AttemptEffect::Gone } else { AttemptEffect::Failed };

@@ -26,8 +26,8 @@ pub struct NewWebhookRequest {
     pub(crate) event_types: Option<EventKinds>,
 }
 
-/// The URL that messages are sent to: https, without credentials, at a public address. The address is checked when the host
-/// name is resolved.
+/// The URL that messages are sent to: https, without credentials, at a public address. A host name is resolved before each
+/// message, not at registration.
 #[derive(Debug, ToSchema)]
 #[schema(
     value_type = String,

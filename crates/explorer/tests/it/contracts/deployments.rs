@@ -1,8 +1,13 @@
 //! Details of one deployment of verified code belong to the canonical deployment only.
 
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
 use serde_json::{Value, json};
 
-use super::verifier_fixture::{COIN, VerifierFixture, code_of, compile, input, word};
+use super::{
+    verifier_fixture::{COIN, VerifierFixture, code_of, compile, input, word},
+    vyper,
+};
 use crate::support::eventually;
 
 const VERSION: &str = "v0.8.20+commit.a1b79de6";
@@ -77,6 +82,55 @@ async fn a_twin_shows_its_own_constructor_arguments() {
         })
         .await;
     }
+}
+
+/// A compiler that waits for a file before it runs.
+fn held_compiler(folder: &Path, go: &Path) {
+    let program = folder.join("vyper.0.4.3+commit.bff19ea2.linux");
+    let vyper = vyper::environments().join("vyper-0.4.3/bin/vyper");
+    // Only while it compiles: it is also asked for its version.
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *--version*) ;; *) until [ -e {go} ]; do sleep 0.05; done ;; esac\n{vyper} \"$@\"\nexit $?\n",
+        go = go.display(),
+        vyper = vyper.display()
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[tokio::test]
+async fn a_contract_that_a_reorg_removes_while_it_is_compiled_is_not_shown_as_verified() {
+    let (folder, signals) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let go = signals.path().join("go");
+    held_compiler(folder.path(), &go);
+    let fixture = VerifierFixture::start_with(folder.path().to_owned()).await;
+    let before = fixture.anvil.rpc.call("evm_snapshot", json!([])).await;
+    let input = vyper::vault("0.4.3");
+    let address = vyper::deploy(&fixture, "0.4.3", &input).await;
+    let body =
+        json!({ "address": address, "sourceCode": input.to_string(), "compilerVersion": "0.4.3+commit.bff19ea2" });
+    let verifying = fixture.post("/api/v1/verify", &body);
+    let reorg = async {
+        fixture.wait_for_queued(1).await;
+        // A branch without the contract.
+        fixture.anvil.rpc.call("evm_revert", json!([before])).await;
+        fixture.anvil.mine(3).await;
+        fixture.anvil.wait_for(&fixture.explorer).await;
+        assert_eq!(listed(&fixture).await, Vec::<String>::new());
+        fs::write(&go, "").unwrap();
+    };
+    let (answer, ()) = tokio::join!(verifying, reorg);
+    println!("{}", answer.text);
+    assert_eq!(fixture.explorer.get(&format!("/api/v1/contracts/{address}")).await.status, 404, "{}", answer.text);
+    assert_eq!(listed(&fixture).await, Vec::<String>::new());
+    let page = fixture.page(&format!("/address/{address}")).await;
+    assert!(!page.contains("Verified contract"), "{page}");
+
+    // The same code on the new branch is verified, now or by what is known.
+    let again = vyper::deploy(&fixture, "0.4.3", &input).await;
+    let answer = fixture.verify(&again, "0.4.3+commit.bff19ea2", &input.to_string()).await;
+    assert_eq!(answer["success"], true, "{answer}");
+    wait_for_list(&fixture, &[&again]).await;
 }
 
 #[tokio::test]

@@ -88,7 +88,7 @@ pub(crate) fn arguments() -> String {
     format!("{}{}{:0<64}", word(32), word(7), alloy_primitives::hex::encode("savings"))
 }
 
-async fn deploy(fixture: &VerifierFixture, version: &str, input: &Value) -> String {
+pub(super) async fn deploy(fixture: &VerifierFixture, version: &str, input: &Value) -> String {
     fixture.deploy(&format!("{}{}", compile(version, input), arguments())).await
 }
 

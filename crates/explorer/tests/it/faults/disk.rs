@@ -7,12 +7,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::support::{
-    DevNode, Launch, TestExplorer, eventually, expected_state,
-    key_request::KeyRequest,
-    missing::{Facility, left_out},
-    process::mount_namespace_arguments,
-    read_api,
+use serde_json::json;
+
+use crate::{
+    support::{
+        DevNode, Launch, TestExplorer, eventually, expected_state,
+        key_request::{KeyRequest, now, owner_of},
+        missing::{Facility, left_out},
+        process::mount_namespace_arguments,
+        read_api,
+    },
+    webhooks::send,
 };
 
 /// Fills the disk and returns the file that does.
@@ -39,8 +44,13 @@ async fn a_full_disk_pauses_indexing_but_not_reads() {
     };
     let (node, mut traffic) = DevNode::with_traffic_without_traces(60).await;
     let mount = "mount -t tmpfs -o size=48m tmpfs \"$EXPLORER_DATA\"";
-    let explorer = Launch::run(&node.url()).after_script(unshare, mount).start().await;
+    let launch = Launch::run(&node.url()).argument("--owner-access", "open");
+    let explorer = launch.after_script(unshare, mount).start().await;
     node.wait_for(&explorer).await;
+    let (client, signer) = (explorer.client(), &node.chain.accounts()[0]);
+    KeyRequest::by(signer).key(client).await;
+    let hook = json!({ "ownerAddress": owner_of(signer), "url": "https://receiver.example/" });
+    assert_eq!(send(client, "POST", "/api/v1/webhooks", Some(hook)).await.status, 201);
     let tip = explorer.json("/health").await["tip"].clone();
 
     // Only that process sees the mount.
@@ -61,8 +71,51 @@ async fn a_full_disk_pauses_indexing_but_not_reads() {
     let blocks = explorer.json("/api/v1/blocks?limit=1").await;
     assert!(blocks["blocks"][0]["number"].as_u64() >= tip["number"].as_u64(), "{blocks}");
 
+    // What users write is refused and not half done, or done.
+    let (mut keys, mut webhooks) = (1, 1);
+    let write = async |at: u64| {
+        let key = KeyRequest::at(signer, now() + at).send(client).await;
+        let hook = json!({ "ownerAddress": owner_of(signer), "url": format!("https://receiver.example/{at}") });
+        (key, send(client, "POST", "/api/v1/webhooks", Some(hook)).await)
+    };
+    let mut refused = 0;
+    for at in 1..=3 {
+        let (key, hook) = write(at).await;
+        for (answer, made) in [(&key, &mut keys), (&hook, &mut webhooks)] {
+            match answer.status {
+                201 => *made += 1,
+                _ => {
+                    refused += 1;
+                    assert_eq!(
+                        (answer.status, &answer.json["code"]),
+                        (503, &json!("store_unavailable")),
+                        "{}",
+                        answer.json
+                    );
+                    assert!(
+                        !answer.header("retry-after").is_empty() && !answer.text.contains("space"),
+                        "{}",
+                        answer.text
+                    );
+                }
+            }
+        }
+    }
+    assert!(refused > 0, "the disk is full");
+    let counts = async || {
+        let owner = owner_of(signer);
+        let [keys, webhooks] = ["keys", "webhooks"].map(async |kind| {
+            explorer.json(&format!("/api/v1/{kind}?owner={owner}")).await[kind].as_array().unwrap().len()
+        });
+        (keys.await, webhooks.await)
+    };
+    assert_eq!(counts().await, (keys, webhooks));
+
     fs::remove_file(filler).unwrap();
     node.wait_for(&explorer).await;
+    let (key, hook) = write(100).await;
+    assert_eq!((key.status, hook.status), (201, 201), "{} {}", key.text, hook.text);
+    assert_eq!(counts().await, (keys + 1, webhooks + 1));
     assert_eq!(waiting_for(&explorer).await, None);
     let expected = expected_state(&node.rpc, 0, []).await;
     read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");

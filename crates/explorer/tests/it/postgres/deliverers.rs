@@ -16,6 +16,7 @@ use crate::{
         permits,
         process::Process,
         receiver::{Received, Receiver},
+        wrong_clock::with_clock,
     },
     webhooks::register,
 };
@@ -186,13 +187,8 @@ async fn a_deliverer_that_stands_still_is_replaced_and_nothing_is_lost() {
 
 #[tokio::test]
 async fn a_deliverer_with_a_wrong_clock_sends_like_the_others() {
-    let library =
-        ["x86_64", "aarch64"].map(|machine| format!("/usr/lib/{machine}-linux-gnu/faketime/libfaketime.so.1"));
-    let library = library.into_iter().find(|path| std::path::Path::new(path).exists());
-    let library = library.expect("libfaketime: install the package faketime");
     let mut scene = Scene::start().await;
-    let ahead = scene.deliverer().variable("LD_PRELOAD", &library).variable("FAKETIME", "+3600");
-    let ahead = ahead.variable("FAKETIME_DONT_FAKE_MONOTONIC", "1").spawn();
+    let ahead = with_clock(scene.deliverer(), "FAKETIME", "+3600").spawn();
     wait_for_log(&ahead, "the clock of this machine differs from the database's").await;
     scene.pay(2);
     scene.wait_for_all().await;
@@ -204,8 +200,7 @@ async fn a_deliverer_with_a_wrong_clock_sends_like_the_others() {
     for account in 1..=WEBHOOKS {
         scene.receiver.wait_for(&path(account), 3).await;
     }
-    let behind = scene.deliverer().variable("LD_PRELOAD", &library).variable("FAKETIME", "-3600");
-    let behind = behind.variable("FAKETIME_DONT_FAKE_MONOTONIC", "1").spawn();
+    let behind = with_clock(scene.deliverer(), "FAKETIME", "-3600").spawn();
     wait_for_both(&ahead, &behind).await;
     for account in 1..=WEBHOOKS {
         scene.receiver.set_behavior(&path(account), crate::support::receiver::Behavior::Status(200));

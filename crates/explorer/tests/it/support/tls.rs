@@ -25,9 +25,23 @@ pub(crate) fn identity_of(host: &str) -> Identity {
     Identity { certificate, key, authority: pem }
 }
 
+/// A certificate that is its own authority, as `openssl req -x509` makes them.
+pub(crate) fn self_signed(host: &str, change: impl FnOnce(&mut CertificateParams)) -> Identity {
+    let mut params = CertificateParams::new(vec![host.to_owned()]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    change(&mut params);
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&key).unwrap();
+    Identity { authority: certificate.pem(), certificate, key }
+}
+
 /// Accepts connections as `host`; also returns the certificate of the authority, as PEM.
 pub(crate) fn acceptor_for(host: &str) -> (TlsAcceptor, String) {
-    let Identity { certificate, key, authority } = identity_of(host);
+    acceptor_of(identity_of(host))
+}
+
+pub(crate) fn acceptor_of(identity: Identity) -> (TlsAcceptor, String) {
+    let Identity { certificate, key, authority } = identity;
     let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()

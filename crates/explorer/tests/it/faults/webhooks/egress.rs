@@ -5,8 +5,12 @@ use std::net::Ipv4Addr;
 use serde_json::json;
 
 use crate::{
-    support::{DevNode, Launch, TestExplorer, client::Answer},
-    webhooks::{egress::NameServer, send},
+    support::{DevNode, Launch, TestExplorer, client::Answer, eventually},
+    webhooks::{
+        Hook,
+        egress::{NOT_USED, NameServer, first_error},
+        send,
+    },
 };
 
 async fn try_to_register(explorer: &TestExplorer, url: &str) -> Answer {
@@ -19,20 +23,52 @@ fn strict(node: &DevNode) -> Launch {
 }
 
 #[tokio::test]
-async fn a_private_host_name_and_an_unknown_one_get_the_same_response() {
+async fn a_host_that_is_not_known_yet_is_registered_and_looked_up_when_a_message_is_sent() {
     let node = DevNode::start().await;
     let names = NameServer::start(&[Ipv4Addr::new(10, 1, 2, 3)]).await;
     let inside = strict(&node).argument("--webhook-dns", names.address).start().await;
     // Nothing listens there.
     let nowhere = strict(&node).argument("--webhook-dns", "127.0.0.1:9").start().await;
-    let private = try_to_register(&inside, "https://vault.internal.example/").await;
-    let missing = try_to_register(&nowhere, "https://vault.internal.example/").await;
-    assert_eq!((private.status, missing.status), (400, 400), "{} {}", private.json, missing.json);
-    assert_eq!(private.json, missing.json);
-    for answer in [&private, &try_to_register(&inside, "https://10.1.2.3/").await] {
-        let text = answer.json.to_string();
-        assert!(!text.contains("10.1.2.3") && !text.contains("private"), "{text}");
+    let mut causes = Vec::new();
+    for explorer in [&inside, &nowhere] {
+        let made = try_to_register(explorer, "https://hooks.customer.example/x").await;
+        assert_eq!(made.status, 201, "{}", made.json);
+        let moved = json!({ "url": "https://vault.customer.example/y" });
+        let path = format!("/api/v1/webhooks/{}", made.json["id"]);
+        assert_eq!(send(explorer.client(), "PATCH", &path, Some(moved)).await.status, 200);
+        let hook = Hook { id: made.json["id"].as_u64().unwrap(), secret: String::new() };
+        hook.ping(explorer).await;
+        // The owner does not learn which of the two it is; the operator does, once.
+        assert_eq!(first_error(explorer, &hook).await, NOT_USED);
+        hook.ping(explorer).await;
+        eventually("a second failure", async || {
+            let attempts = hook.deliveries(explorer).await;
+            attempts.iter().all(|delivery| delivery["attempts"][0]["error"] == NOT_USED).then_some(())
+        })
+        .await;
+        let log = explorer.log();
+        let lines: Vec<_> = log.lines().filter(|line| line.contains(NOT_USED)).collect();
+        assert_eq!(lines.len(), 1, "{log}");
+        causes.push(lines[0].to_owned());
     }
+    assert!(causes[0].contains("10.1.2.3 is a private address"), "{causes:?}");
+    assert!(causes[1].contains("no DNS server answers"), "{causes:?}");
+}
+
+#[tokio::test]
+async fn a_host_that_can_never_be_public_is_refused_with_a_hint_for_tests() {
+    let node = DevNode::start().await;
+    let explorer = strict(&node).start().await;
+    for url in ["https://10.1.2.3/", "https://localhost/", "https://vault.internal/", "http://localhost:3000/hook"] {
+        let refused = try_to_register(&explorer, url).await;
+        assert_eq!((refused.status, &refused.json["field"]), (400, &json!("url")), "{url}: {}", refused.json);
+        let detail = refused.json["detail"].as_str().unwrap();
+        assert!(detail.contains("--webhook-allow-insecure"), "{detail}");
+        assert_eq!(detail.contains("can never be public"), url.starts_with("https"), "{detail}");
+    }
+    let testing = strict(&node).flag("--webhook-allow-insecure").start().await;
+    assert_eq!(try_to_register(&testing, "http://localhost:3000/hook").await.status, 201);
+    assert_eq!(try_to_register(&testing, "https://10.1.2.3/").await.status, 400);
 }
 
 #[tokio::test]
