@@ -2,8 +2,8 @@
 
 use std::{collections::VecDeque, ops::RangeInclusive, sync::Arc, time::Duration};
 
-use domain::{BlockChanges, BlockNumber};
-use node::NodeClient;
+use domain::{BlockChanges, BlockNumber, FetchedBlock};
+use node::{NodeClient, NodeError};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::{IngestConfig, decode::decode_block, follow_error::FollowError, resolve::Resolver};
@@ -13,6 +13,11 @@ pub(crate) struct Fetched {
     /// Approximate bytes.
     pub(crate) weight: usize,
 }
+
+/// How often a block is requested that the node announced and does not have, and the first pause; it doubles. A node behind a load
+/// balancer, or one that fails now and then, has it the next time.
+const MISSING_TRIES: u32 = 5;
+const MISSING_PAUSE: Duration = Duration::from_millis(10);
 
 type Task = AbortOnDropHandle<Result<Option<Fetched>, FollowError>>;
 
@@ -88,11 +93,21 @@ impl BlockRun {
             if !pause.is_zero() {
                 tokio::time::sleep(pause).await;
             }
-            let Some(fetched) = node.find_block(number).await? else { return Ok(None) };
+            let Some(fetched) = find_announced(&node, number).await? else { return Ok(None) };
             let weight = fetched.weight();
             let inner_creations = resolver.find_inner_creations(&fetched).await;
             let changes = resolver.resolve(decode_block(fetched, inner_creations)).await?;
             Ok(Some(Fetched { changes, weight }))
         }))
     }
+}
+
+async fn find_announced(node: &NodeClient, number: BlockNumber) -> Result<Option<FetchedBlock>, NodeError> {
+    for tried in 0..MISSING_TRIES - 1 {
+        if let Some(block) = node.find_block(number).await? {
+            return Ok(Some(block));
+        }
+        tokio::time::sleep(MISSING_PAUSE * (1 << tried)).await;
+    }
+    node.find_block(number).await
 }

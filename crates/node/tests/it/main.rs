@@ -8,5 +8,6 @@ mod calls;
 mod codes;
 mod creations;
 mod failover;
+mod faults;
 mod sockets;
 mod support;
