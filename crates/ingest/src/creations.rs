@@ -339,7 +339,9 @@ mod tests {
     async fn a_slow_node_delays_blocks_only_briefly() {
         let trace = Ok(trace_of(block().transactions[0].hash));
         let node = TestNode::tracing(|_, _| CallReply::Revert, trace, SECOND).await;
-        let finder = finder(node.client(), Traces::Auto, Duration::from_millis(100), 60 * SECOND);
+        let client = node.client();
+        client.identity().await.unwrap();
+        let finder = finder(client, Traces::Auto, Duration::from_millis(100), 60 * SECOND);
         tokio::time::pause();
         let (begun, block) = (Instant::now(), block());
         let found = futures::future::join_all((0..50).map(|_| finder.find(&block))).await;

@@ -306,13 +306,23 @@ impl NodeClient {
 
     /// The block at a height with transactions, receipts and logs, all verified; None if the node does not have it (yet).
     pub fn find_block(&self, number: BlockNumber) -> BoxFuture<'_, Result<Option<FetchedBlock>, NodeError>> {
+        self.find_block_first_in(self.lane, number)
+    }
+
+    /// The same for a block that is not the next one: it goes after those that are waited for, unless it has to be requested again.
+    pub fn find_block_ahead(&self, number: BlockNumber) -> BoxFuture<'_, Result<Option<FetchedBlock>, NodeError>> {
+        self.find_block_first_in(Lane::Ahead, number)
+    }
+
+    fn find_block_first_in(
+        &self,
+        first_lane: Lane,
+        number: BlockNumber,
+    ) -> BoxFuture<'_, Result<Option<FetchedBlock>, NodeError>> {
         Box::pin(async move {
             let is_retry = AtomicBool::new(false);
             let request = |_, upstream: Upstream| {
-                let lane = match self.lane {
-                    Lane::Block if !is_retry.swap(true, Ordering::Relaxed) => Lane::Ahead,
-                    lane => lane,
-                };
+                let lane = if is_retry.swap(true, Ordering::Relaxed) { self.lane } else { first_lane };
                 async move { fetch_block(upstream, number, lane).await }
             };
             self.with_retries(Operation::Block, self.retry.tries, request).await

@@ -90,6 +90,17 @@ mod tests {
     }
 
     #[test]
+    fn requests_are_spoiled_in_eight_ways() {
+        let conditions = Conditions { spoiled: 0.2, ..Conditions::default() };
+        let faults: Vec<Fault> = (0..10_000).filter_map(|request| conditions.fault(request)).collect();
+        assert!((1_900..2_100).contains(&faults.len()), "{}", faults.len());
+        let kinds: Vec<_> = faults.iter().map(std::mem::discriminant).collect();
+        for kind in &kinds {
+            assert!(kinds.iter().filter(|other| *other == kind).count() > 200);
+        }
+    }
+
+    #[test]
     fn nothing_fails_by_default() {
         assert!((0..100_000).all(|request| Conditions::default().fault(request).is_none()));
     }

@@ -338,7 +338,7 @@ async fn concurrency_adapts_to_the_node() {
         assert_eq!(block.await.unwrap(), expected);
     }
     assert!(client.status().concurrency_limit > 8, "it grew: {:?}", client.status());
-    assert_eq!(client.status().retries, 0);
+    assert_eq!(client.status().rejected_responses, 0);
 }
 
 #[tokio::test]

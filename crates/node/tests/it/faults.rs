@@ -100,8 +100,10 @@ impl Exchange for SpoilingNode {
 
 /// Requests a block until the node has it, like indexing.
 async fn fetch(client: &NodeClient, number: u64) {
-    while client.find_block(number).await.unwrap().is_none() {
+    let mut found = client.find_block_ahead(number).await.unwrap();
+    while found.is_none() {
         tokio::time::sleep(Duration::from_millis(10)).await;
+        found = client.find_block(number).await.unwrap();
     }
 }
 
