@@ -73,8 +73,7 @@ async fn request_packed(
     match upstream.call::<CappedBytes>(&Call::new(PACKED, params)).await {
         Ok(Some(CappedBytes::Bytes(returned))) => Ok(packed_balances::unpack(&returned, addresses.len())
             .ok_or_else(|| Refusal("an unexpected result".to_owned()))),
-        Ok(Some(CappedBytes::TooMany)) => Ok(Err(Refusal("too long a result".to_owned()))),
-        Ok(None) => Err(NodeError::invalid_response(PACKED, "null")),
+        Ok(_) => Ok(Err(Refusal("no result".to_owned()))),
         // No contract is called, so a failed execution says something about the node, such as its limit of gas.
         Err(error)
             if matches!(

@@ -173,6 +173,11 @@ impl RateGate {
         self.state().answered(Instant::now());
     }
 
+    /// A request failed for another reason than a rate limit.
+    pub(crate) fn failed(&self) {
+        self.state().not_rejected();
+    }
+
     /// The endpoint rate-limited a request that was sent at `sent`. One of many is retried by itself; if they are many, the endpoint has a
     /// limit.
     pub(crate) fn refused(&self, sent: Instant, retry_after: Option<Duration>) {
@@ -223,13 +228,17 @@ impl State {
         self.responses.push_back(now);
         self.drop_old_responses(now);
         self.backoff = Duration::ZERO;
-        self.rejections.succeeded(if self.rate.is_some() { TOLERATED_AT_RATE } else { TOLERATED });
+        self.not_rejected();
         if let (Some(rate), Some(until)) = (self.rate, self.estimating_until)
             && now < until
         {
             self.rate = Some(rate.max(self.answered_in_window() * HEADROOM));
         }
         self.grow(now);
+    }
+
+    fn not_rejected(&mut self) {
+        self.rejections.succeeded(if self.rate.is_some() { TOLERATED_AT_RATE } else { TOLERATED });
     }
 
     fn answered_in_window(&self) -> f64 {

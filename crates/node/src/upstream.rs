@@ -316,17 +316,16 @@ impl Upstream {
             let Some(patience) = self.patience(request.call).filter(|_| spares > 0) else { return first.await };
             let urgent = Request { lane: request.lane.of_retry(), ..request };
             let spare = async {
-                for left in (0..spares).rev() {
+                loop {
                     tokio::time::sleep(patience).await;
                     if !self.spares.take() {
-                        break;
+                        std::future::pending::<()>().await;
                     }
                     self.count_retry();
-                    if let Ok(answered) = self.send_with_spares(urgent, left).await {
+                    if let Ok(answered) = self.send_with_spares(urgent, spares - 1).await {
                         return answered;
                     }
                 }
-                std::future::pending().await
             };
             tokio::select! {
                 biased;
@@ -485,6 +484,9 @@ impl Upstream {
 
     fn transport_error(&self, method: &'static str, error: TransportError, sent: Instant) -> NodeError {
         let endpoint = self.name.clone();
+        if !matches!(error, TransportError::Status { .. }) {
+            self.rate.failed();
+        }
         match error {
             TransportError::Unreachable(source) => NodeError::Unreachable { endpoint, source },
             TransportError::Dropped(source) => NodeError::Dropped { endpoint, method, source },
@@ -497,7 +499,10 @@ impl Upstream {
             // Some nodes and providers send a JSON-RPC error with an HTTP error status.
             TransportError::Status { status, retry_after, body } => match decode::<Quantity>(&body) {
                 Err(ResponseError::Rpc(error)) => self.rpc_error(method, error, retry_after, sent),
-                _ => NodeError::HttpStatus { endpoint, method, status },
+                _ => {
+                    self.rate.failed();
+                    NodeError::HttpStatus { endpoint, method, status }
+                }
             },
         }
     }

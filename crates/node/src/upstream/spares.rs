@@ -5,8 +5,8 @@ use std::{
     time::Duration,
 };
 
-/// How often one request is repeated at most.
-pub(super) const MOST: usize = 2;
+/// How many repeated requests wait at once besides the first.
+pub(super) const MOST: usize = 4;
 /// Before a response of the method was measured, and at least.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 const SHORTEST_PATIENCE: Duration = Duration::from_millis(400);
