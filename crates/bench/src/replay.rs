@@ -3,6 +3,7 @@
 mod conditions;
 mod pieces;
 mod request;
+mod spoiled;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -151,25 +152,33 @@ impl Node {
         let body = request.into_body().collect().await?.to_bytes();
         if self.conditions.per_second.is_some_and(|most| !self.admit(most)) {
             self.refused.fetch_add(1, Ordering::Relaxed);
-            let mut response = Response::new(Pieces::default());
-            *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
-            return Ok(response);
+            return Ok(status(StatusCode::TOO_MANY_REQUESTS));
         }
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
         if !self.conditions.round_trip.is_zero() {
             tokio::time::sleep(self.conditions.round_trip).await;
         }
-        match self.conditions.fault(number) {
-            None => {}
-            Some(Fault::BadGateway) => {
-                let mut response = Response::new(Pieces::default());
-                *response.status_mut() = StatusCode::BAD_GATEWAY;
-                return Ok(response);
-            }
+        let fault = self.conditions.fault(number);
+        match fault {
+            Some(Fault::BadGateway) => return Ok(status(StatusCode::BAD_GATEWAY)),
+            Some(Fault::Unavailable) => return Ok(status(StatusCode::SERVICE_UNAVAILABLE)),
+            Some(Fault::Limited) => return Ok(status(StatusCode::TOO_MANY_REQUESTS)),
             Some(Fault::InternalError) => return Ok(json(error_response(-32603, "internal error"))),
             Some(Fault::HangUp) => anyhow::bail!("injected fault: hanging up"),
+            Some(Fault::Stall(time)) => tokio::time::sleep(time).await,
+            None | Some(Fault::Cut | Fault::NoBlock | Fault::WrongParent | Fault::AnotherNumber) => {}
         }
-        Ok(json(self.response(body).await?))
+        let body = match fault {
+            Some(Fault::AnotherNumber) => spoiled::other_block(body),
+            _ => body,
+        };
+        let response = self.response(body).await?;
+        Ok(json(match fault {
+            Some(fault @ (Fault::Cut | Fault::NoBlock | Fault::WrongParent)) => {
+                spoiled::response(fault, response).await?
+            }
+            _ => response,
+        }))
     }
 
     /// Whether the rate limit admits another request.
@@ -261,6 +270,12 @@ impl Node {
             *served = Some(updated);
         });
     }
+}
+
+fn status(status: StatusCode) -> Response<Pieces> {
+    let mut response = Response::new(Pieces::default());
+    *response.status_mut() = status;
+    response
 }
 
 fn json(body: Pieces) -> Response<Pieces> {

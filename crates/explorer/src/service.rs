@@ -114,6 +114,8 @@ impl Service {
         let node = if roles.index || roles.serve { Some(NodeClient::new(config.node)?) } else { None };
         let (mut serving, mut key_uses, mut served) = (None, None, None);
         if let (Some(listener), Some(node), Some(hooks)) = (listener, &node, &hooks) {
+            let background = node.for_background();
+            let node = node.for_users();
             let failures = Arc::new(Failures::new(node.clone(), store.failures()));
             let nft_metadata = (config.nft_metadata != NftMetadata::None).then(|| {
                 Arc::new(NftMetadataFetcher::new(NftMetadataParts {
@@ -124,7 +126,7 @@ impl Service {
                     store: store.nft_metadata(),
                 }))
             });
-            let top_accounts = config.top_accounts.then(|| Arc::new(TopAccounts::new(node.clone(), store.reader())));
+            let top_accounts = config.top_accounts.then(|| Arc::new(TopAccounts::new(background, store.reader())));
             if let Some(top_accounts) = &top_accounts {
                 let (followed, sync) = (Arc::clone(top_accounts), sync.clone());
                 supervisor
@@ -214,7 +216,7 @@ impl Service {
         let requests = Arc::<OperatorRequests>::default();
         let operated = Operated {
             store: Arc::clone(&store),
-            node: node.clone(),
+            node: node.as_ref().map(NodeClient::for_background),
             requests: roles.index.then(|| Arc::clone(&requests)),
             shared: shared.clone(),
             webhooks: store.webhook_records(config.webhook_limits),

@@ -43,7 +43,7 @@ pub struct IngestConfig {
     /// Shortest interval between rounds of token queries during a backfill: blocks come first.
     pub settle_interval: Duration,
     pub traces: Traces,
-    /// How long a block waits for its trace before it is committed without one.
+    /// How long a block waits at most for its trace, once that is requested, before it is committed without one.
     pub trace_timeout: Duration,
     /// First pause of tracing after a failure.
     pub trace_backoff: Duration,
@@ -67,7 +67,7 @@ impl IngestConfig {
             settle_interval: Duration::from_secs(1),
             traces: Traces::Auto,
             trace_timeout: Duration::from_secs(10),
-            trace_backoff: Duration::from_secs(30),
+            trace_backoff: Duration::from_secs(1),
         }
     }
 }

@@ -6,9 +6,9 @@ use std::{
 };
 
 use domain::{BlockNumber, FetchedBlock, InnerCreation, Transaction};
-use node::NodeClient;
+use node::{NodeClient, NodeError};
 use tokio::{sync::Semaphore, time::Instant};
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use crate::{
     Traces,
@@ -17,10 +17,14 @@ use crate::{
 
 /// Concurrent traces: few, to leave the node capacity for blocks.
 const CONCURRENT_TRACES: usize = 4;
-/// Timeout before any trace was measured, and the lower bound afterwards.
+/// Timeout before any trace was measured.
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(4);
+/// The lower bound once traces were measured.
+const SHORTEST_TIMEOUT: Duration = Duration::from_secs(2);
 /// The timeout is this multiple of the typical duration.
 const TIMEOUT_FACTOR: u32 = 10;
+/// Consecutive blocks without a trace, each after several attempts, before tracing is paused.
+const FAILURE_THRESHOLD: u32 = 2;
 const LONGEST_BACKOFF: Duration = Duration::from_secs(15 * 60);
 /// Blocks that are skipped at most after one whose state the node does not have.
 const MOST_SKIPPED: u64 = 32;
@@ -42,6 +46,8 @@ pub(crate) struct CreationFinder {
 struct State {
     /// Typical duration of a trace; a slow one counts immediately.
     typical: Option<Duration>,
+    /// Consecutive failures.
+    failures: u32,
     backoff_until: Option<Instant>,
     backoff: Option<Duration>,
     /// A probe after the backoff is in flight.
@@ -123,20 +129,23 @@ impl CreationFinder {
 
     async fn trace(&self, block: &FetchedBlock) -> Option<Vec<InnerCreation>> {
         let (wait, begun) = (self.current_timeout(), Instant::now());
-        match tokio::time::timeout(wait, self.node.find_internal_calls_of_block(block.block.number)).await {
-            Ok(Ok(Some(calls))) => {
+        match self.node.find_internal_calls_of_block(block.block.number, wait).await {
+            Ok(Some(calls)) => {
                 let Some(found) = creations(block, &calls) else {
-                    return self.failed(block.block.number, "a trace of another block");
+                    return self.failed(block.block.number, "a trace of another block", 1);
                 };
                 self.succeeded(begun.elapsed());
                 self.recent.keep(block.block.id(), calls);
                 Some(found)
             }
             // The node does not support tracing.
-            Ok(Ok(None)) => None,
-            Ok(Err(error)) if error.lacks_state() => self.lacks_state(block.block.number),
-            Ok(Err(error)) => self.failed(block.block.number, &error.to_string()),
-            Err(_) => self.failed(block.block.number, "timed out"),
+            Ok(None) => None,
+            Err(error) if error.lacks_state() => self.lacks_state(block.block.number),
+            // Each further timeout would delay blocks.
+            Err(error @ NodeError::TimedOut { .. }) => {
+                self.failed(block.block.number, &error.to_string(), FAILURE_THRESHOLD)
+            }
+            Err(error) => self.failed(block.block.number, &error.to_string(), 1),
         }
     }
 
@@ -145,7 +154,7 @@ impl CreationFinder {
         let longest = self.timeout;
         match self.state().typical {
             None => longest.min(INITIAL_TIMEOUT),
-            Some(typical) => (typical * TIMEOUT_FACTOR).clamp(longest.min(INITIAL_TIMEOUT), longest),
+            Some(typical) => (typical * TIMEOUT_FACTOR).clamp(longest.min(SHORTEST_TIMEOUT), longest),
         }
     }
 
@@ -171,8 +180,13 @@ impl CreationFinder {
         None
     }
 
-    fn failed(&self, block: BlockNumber, reason: &str) -> Option<Vec<InnerCreation>> {
+    fn failed(&self, block: BlockNumber, reason: &str, weight: u32) -> Option<Vec<InnerCreation>> {
         let (mut state, now) = (self.state(), Instant::now());
+        state.failures += weight;
+        if state.failures < FAILURE_THRESHOLD {
+            debug!(block, reason, "tracing failed: creators of contracts created inside calls stay unknown");
+            return None;
+        }
         // Reported once for all blocks that were waiting.
         if state.backoff_until.is_none() || state.probing {
             let backoff = state.backoff.map_or(self.first_backoff, |last| (last * 2).min(LONGEST_BACKOFF));
@@ -186,6 +200,7 @@ impl CreationFinder {
                 backoff_until: Some(now + backoff),
                 backoff: Some(backoff),
                 typical: state.typical,
+                failures: state.failures,
                 probing: false,
                 skipped_to: state.skipped_to,
                 skipped: state.skipped,
@@ -273,16 +288,17 @@ mod tests {
     async fn tracing_pauses_after_a_failure_and_is_retried() {
         let node = node(Err(json!({ "code": -32603, "message": "the node is overloaded" }))).await;
         let finder = finder(node.client(), Traces::Auto, 60 * SECOND, 60 * SECOND);
-        assert_eq!(finder.find(&block()).await, None);
-        assert_eq!(finder.find(&block()).await, None);
-        assert_eq!(node.traces(), 1);
+        for _ in 0..4 {
+            assert_eq!(finder.find(&block()).await, None);
+        }
+        assert_eq!(node.traces(), 2, "one failure does not pause it");
         skip(61 * SECOND).await;
         assert_eq!(finder.find(&block()).await, None);
         assert_eq!(finder.find(&block()).await, None);
         while finder.state().backoff == Some(60 * SECOND) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        assert_eq!(node.traces(), 2);
+        assert_eq!(node.traces(), 3);
         // The second backoff is longer than the first.
         skip(61 * SECOND).await;
         assert_eq!(finder.find(&block()).await, None);
@@ -323,13 +339,24 @@ mod tests {
     async fn a_slow_node_delays_blocks_only_briefly() {
         let trace = Ok(trace_of(block().transactions[0].hash));
         let node = TestNode::tracing(|_, _| CallReply::Revert, trace, SECOND).await;
-        let finder = finder(node.client(), Traces::Auto, Duration::from_millis(100), 60 * SECOND);
+        let client = node.client();
+        client.identity().await.unwrap();
+        let finder = finder(client, Traces::Auto, Duration::from_millis(100), 60 * SECOND);
         tokio::time::pause();
         let (begun, block) = (Instant::now(), block());
         let found = futures::future::join_all((0..50).map(|_| finder.find(&block))).await;
         assert!(found.iter().all(Option::is_none));
         assert!(begun.elapsed() < SECOND, "{:?}", begun.elapsed());
         assert!(node.traces() <= CONCURRENT_TRACES);
+    }
+
+    #[tokio::test]
+    async fn waiting_for_the_rate_limit_is_no_timeout() {
+        let node = node(Ok(trace_of(block().transactions[0].hash))).await;
+        let finder = finder(node.limited_client(2), Traces::Auto, SECOND * 4 / 5, SECOND);
+        let begun = Instant::now();
+        assert!(finder.find(&block()).await.is_some());
+        assert!(begun.elapsed() >= SECOND, "the identity of the node takes two calls");
     }
 
     #[tokio::test]

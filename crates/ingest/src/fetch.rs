@@ -2,8 +2,9 @@
 
 use std::{collections::VecDeque, ops::RangeInclusive, sync::Arc, time::Duration};
 
-use domain::{BlockChanges, BlockNumber};
-use node::NodeClient;
+use domain::{BlockChanges, BlockNumber, FetchedBlock};
+use futures::future::BoxFuture;
+use node::{NodeClient, NodeError};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::{IngestConfig, decode::decode_block, follow_error::FollowError, resolve::Resolver};
@@ -13,6 +14,11 @@ pub(crate) struct Fetched {
     /// Approximate bytes.
     pub(crate) weight: usize,
 }
+
+/// How often a block is requested again that the node announced and does not have, and the first pause; it doubles. A node behind a load
+/// balancer, or one that fails now and then, has it the next time.
+const MISSING_RETRIES: u32 = 4;
+const MISSING_PAUSE: Duration = Duration::from_millis(10);
 
 type Task = AbortOnDropHandle<Result<Option<Fetched>, FollowError>>;
 
@@ -85,14 +91,34 @@ impl BlockRun {
     fn spawn(&self, number: BlockNumber, pause: Duration) -> Task {
         let (node, resolver) = (self.node.clone(), Arc::clone(&self.resolver));
         AbortOnDropHandle::new(tokio::spawn(async move {
-            if !pause.is_zero() {
+            let first = if pause.is_zero() {
+                node.find_block_ahead(number)
+            } else {
                 tokio::time::sleep(pause).await;
-            }
-            let Some(fetched) = node.find_block(number).await? else { return Ok(None) };
+                node.find_block(number)
+            };
+            let Some(fetched) = find_announced(first, &node, number).await? else { return Ok(None) };
             let weight = fetched.weight();
             let inner_creations = resolver.find_inner_creations(&fetched).await;
             let changes = resolver.resolve(decode_block(fetched, inner_creations)).await?;
             Ok(Some(Fetched { changes, weight }))
         }))
     }
+}
+
+/// Later blocks wait for one that is requested again.
+async fn find_announced(
+    first: BoxFuture<'_, Result<Option<FetchedBlock>, NodeError>>,
+    node: &NodeClient,
+    number: BlockNumber,
+) -> Result<Option<FetchedBlock>, NodeError> {
+    let mut found = first.await?;
+    for tried in 0..MISSING_RETRIES {
+        if found.is_some() {
+            break;
+        }
+        tokio::time::sleep(MISSING_PAUSE * (1 << tried)).await;
+        found = node.find_block(number).await?;
+    }
+    Ok(found)
 }

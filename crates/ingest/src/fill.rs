@@ -18,8 +18,8 @@ use crate::{
 
 /// Blocks per round. Most of a chain's first blocks need no trace.
 const BLOCKS_AT_ONCE: u64 = 512;
-/// Attempts at one block before it is given up.
-const TRIES: u32 = 5;
+/// Attempts at one block before it is given up: with the pauses between them, over eight minutes.
+const TRIES: u32 = 10;
 const LONGEST_BACKOFF: Duration = Duration::from_secs(15 * 60);
 /// How often a node that cannot trace older blocks, or any, is tried again: it may be replaced.
 const PROBE_INTERVAL: Duration = Duration::from_secs(10 * 60);

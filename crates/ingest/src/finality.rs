@@ -14,6 +14,8 @@ use crate::IngestConfig;
 
 /// Shortest interval between requests.
 const INTERVAL: Duration = Duration::from_secs(60);
+/// The same while the node has not answered any.
+const UNANSWERED_INTERVAL: Duration = Duration::from_secs(2);
 /// Timeout for the first response; later ones are not awaited.
 const FIRST_RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -73,8 +75,9 @@ impl Finality {
 
     /// The newest block that no revert needs to go below, for this head of the node.
     pub(crate) async fn horizon(&mut self, head: BlockNumber, config: &IngestConfig) -> BlockNumber {
+        let is_first = self.requested_at.is_none();
         self.request();
-        if *self.shared.known() == Known::Nothing {
+        if is_first {
             let _ = tokio::time::timeout(FIRST_RESPONSE_TIMEOUT, self.shared.answered.notified()).await;
         }
         horizon(*self.shared.known(), head, config)
@@ -82,7 +85,8 @@ impl Finality {
 
     fn request(&mut self) {
         let asking = self.in_flight.as_ref().is_some_and(|task| !task.is_finished());
-        if asking || self.requested_at.is_some_and(|then| then.elapsed() < INTERVAL) {
+        let interval = if *self.shared.known() == Known::Nothing { UNANSWERED_INTERVAL } else { INTERVAL };
+        if asking || self.requested_at.is_some_and(|then| then.elapsed() < interval) {
             return;
         }
         self.requested_at = Some(Instant::now());

@@ -90,8 +90,8 @@ impl Follower {
         let creations = CreationFinder::new(node.clone(), Arc::clone(&recent), traces, timeout, backoff);
         let creations = Arc::new(creations);
         let resolver = Arc::new(Resolver::new(node.clone(), Arc::clone(&reader), Arc::clone(&creations)));
-        let settler = Settler::new(node.clone(), config.settle_interval, config.retry_pause);
-        let filler = Filler::new(node.clone(), Arc::clone(&reader), recent, traces, timeout, backoff);
+        let settler = Settler::new(node.for_background(), config.settle_interval, config.retry_pause);
+        let filler = Filler::new(node.for_background(), Arc::clone(&reader), recent, traces, timeout, backoff);
         let finality = Finality::new(node.clone());
         let lower_head = LowerHead::new(config.lower_head_after);
         Self {
@@ -258,7 +258,7 @@ impl Follower {
 
     /// Whether the node traces its head. A node that lacks states traces other blocks.
     async fn prove_tracing(&mut self, head: BlockNumber) -> Result<bool, FollowError> {
-        match self.node.find_internal_calls_of_block(head).await {
+        match self.node.find_internal_calls_of_block(head, self.config.trace_timeout).await {
             Ok(Some(_)) => self.is_tracing_proven = true,
             Err(error) if error.lacks_state() => self.is_tracing_proven = true,
             Ok(None) => {
@@ -304,6 +304,11 @@ impl Follower {
         let survey = self.node.survey_heads().await;
         if !is_on_our_branch {
             self.lower_head.reset();
+            // One false response must not revert blocks.
+            let again = self.node.find_block_ref(head.number).await?;
+            if again != Some(head) {
+                return Ok(Outcome::RetryAfter(self.short_pause()));
+            }
             // With several nodes, the longest chain wins.
             let is_longest = survey.best.is_none_or(|best| best.number <= head.number);
             return if is_longest {

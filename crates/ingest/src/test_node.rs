@@ -63,8 +63,14 @@ impl TestNode {
 
     /// A client without retries.
     pub(crate) fn client(&self) -> NodeClient {
+        self.limited_client(0)
+    }
+
+    /// The same with a limit; 0: none.
+    pub(crate) fn limited_client(&self, calls_per_second: u32) -> NodeClient {
         let mut config = NodeConfig::new(vec![self.url.parse().unwrap()]);
         config.retry.tries = 1;
+        config.calls_per_second = Some(calls_per_second);
         NodeClient::new(config).unwrap()
     }
 

@@ -97,19 +97,13 @@ impl Tracer {
         if let Some(events) = self.recent.take(id).and_then(|calls| assemble(&transactions, calls)) {
             return Ok(InternalBlock { block: id, events });
         }
-        let tracing = self.node.find_internal_calls_of_block(number);
-        match tokio::time::timeout(self.timeout, tracing).await {
-            Ok(Ok(Some(traces))) => {
+        match self.node.find_internal_calls_of_block(number, self.timeout).await {
+            Ok(Some(traces)) => {
                 let events = assemble(&transactions, traces);
                 Ok(InternalBlock { block: id, events: events.ok_or_else(|| passing("a trace of another block"))? })
             }
-            Ok(Ok(None)) => {
-                let tracing = self.trace_each(id, &transactions);
-                let events = tokio::time::timeout(self.timeout, tracing).await.map_err(|_| timed_out())??;
-                Ok(InternalBlock { block: id, events })
-            }
-            Ok(Err(error)) => Err(self.obstacle(&error, id).await),
-            Err(_) => Err(timed_out()),
+            Ok(None) => Ok(InternalBlock { block: id, events: self.trace_each(id, &transactions).await? }),
+            Err(error) => Err(self.obstacle(&error, id).await),
         }
     }
 
@@ -138,10 +132,6 @@ impl Tracer {
     async fn has_block(&self, block: BlockRef) -> bool {
         matches!(self.node.find_block_ref(block.number).await, Ok(Some(found)) if found == block)
     }
-}
-
-fn timed_out() -> Obstacle {
-    Obstacle::Failed { reason: "timed out".to_owned(), counts: true }
 }
 
 fn passing(reason: &str) -> Obstacle {

@@ -8,7 +8,6 @@ use domain::{Address, BlockRef};
 use crate::{
     NodeError,
     decode::{CappedBytes, Wide},
-    limiter::Priority,
     packed_balances,
     rpc_error::RpcErrorKind,
     state::BlockParam,
@@ -71,7 +70,7 @@ async fn request_packed(
     let (sender, gas) = (packed_balances::SENDER, packed_balances::GAS);
     let code = packed_balances::pack(addresses);
     let params = format!(r#"[{{"from":"{sender:#x}","data":"{code}","gas":"{gas:#x}"}},{block}]"#);
-    match upstream.call::<CappedBytes>(&queued(PACKED, params)).await {
+    match upstream.call::<CappedBytes>(&Call::new(PACKED, params)).await {
         Ok(Some(CappedBytes::Bytes(returned))) => Ok(packed_balances::unpack(&returned, addresses.len())
             .ok_or_else(|| Refusal("an unexpected result".to_owned()))),
         Ok(_) => Ok(Err(Refusal("no result".to_owned()))),
@@ -109,15 +108,10 @@ async fn request_singly(
     let mut balances = Vec::with_capacity(addresses.len());
     for group in addresses.chunks(GROUP) {
         let calls: Vec<Call> =
-            group.iter().map(|address| queued(SINGLE, format!(r#"["{address:#x}",{block}]"#))).collect();
+            group.iter().map(|address| Call::new(SINGLE, format!(r#"["{address:#x}",{block}]"#))).collect();
         for response in upstream.call_many::<Wide>(&calls).await? {
             balances.push(response?.ok_or_else(|| NodeError::invalid_response(SINGLE, "no result"))?.0);
         }
     }
     Ok(balances)
-}
-
-/// Nobody waits for these.
-fn queued(method: &'static str, params: String) -> Call {
-    Call::new(method, params).with_priority(Priority::Queued)
 }

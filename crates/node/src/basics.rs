@@ -7,7 +7,6 @@ use domain::{BlockNumber, BlockRef, ChainIdentity};
 use crate::{
     NodeError,
     decode::{Quantity, RawGenesis, RawHeader},
-    limiter::Priority,
     retry::retry_request,
     upstream::{Call, Upstream},
 };
@@ -22,8 +21,8 @@ impl Upstream {
         let genesis = Call::new("eth_getBlockByNumber", r#"["0x0",false]"#);
         // Every other call waits for both, so each is retried on its own.
         let (chain_id, genesis) = tokio::join!(
-            retry_request(self, Priority::High, |_| self.call::<Quantity>(&chain_id)),
-            retry_request(self, Priority::High, |_| self.call::<RawGenesis>(&genesis))
+            retry_request(self, self.lane(), |_| self.call::<Quantity>(&chain_id)),
+            retry_request(self, self.lane(), |_| self.call::<RawGenesis>(&genesis))
         );
         let chain_id = chain_id?.ok_or_else(|| NodeError::invalid_response("eth_chainId", "null"))?.0;
         let genesis = genesis?.ok_or_else(|| NodeError::invalid_response("eth_getBlockByNumber", "no block 0"))?;

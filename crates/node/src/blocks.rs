@@ -10,7 +10,7 @@ use crate::{
     NodeError,
     check::{CheckError, arrange_receipts, check_block, join_receipts},
     decode::{RawBlock, RawReceipt},
-    limiter::Priority,
+    lane::Lane,
     method_breaker::{Choice, Failure},
     retry::retry_request,
     upstream::{Call, Upstream},
@@ -25,16 +25,16 @@ const MANY_TRANSACTIONS: usize = 500;
 
 /// None: the node does not have the block (yet).
 pub(crate) async fn fetch_block(
-    upstream: Arc<Upstream>,
+    upstream: Upstream,
     number: BlockNumber,
-    priority: Priority,
+    lane: Lane,
 ) -> Result<Option<FetchedBlock>, NodeError> {
     match upstream.capabilities().block_receipts.choice() {
-        Choice::Use => return with_block_receipts(&upstream, number, priority).await,
-        Choice::Probe => drop(tokio::spawn(probe_block_receipts(Arc::clone(&upstream), number))),
+        Choice::Use => return with_block_receipts(&upstream, number, lane).await,
+        Choice::Probe => drop(tokio::spawn(probe_block_receipts(upstream.clone(), number))),
         Choice::Skip => {}
     }
-    let request = retry_request(&upstream, priority, |priority| block(&upstream, number, priority));
+    let request = retry_request(&upstream, lane, |lane| block(&upstream, number, lane));
     let Some(block) = request.await? else { return Ok(None) };
     with_single_receipts(&upstream, block).await.map(Some)
 }
@@ -42,20 +42,20 @@ pub(crate) async fn fetch_block(
 async fn with_block_receipts(
     upstream: &Upstream,
     number: BlockNumber,
-    priority: Priority,
+    lane: Lane,
 ) -> Result<Option<FetchedBlock>, NodeError> {
     let by_number = format!(r#"["{number:#x}"]"#);
     let receipts = async {
         tokio::select! {
             biased;
-            receipts = retry_request(upstream, priority, |priority| block_receipts(upstream, by_number.clone(), priority)) => {
+            receipts = retry_request(upstream, lane, |lane| block_receipts(upstream, by_number.clone(), lane)) => {
                 Some(receipts)
             }
             // Hundreds of requests may be in flight when the first one fails.
             () = upstream.capabilities().block_receipts.opened() => None,
         }
     };
-    let block = retry_request(upstream, priority, |priority| block(upstream, number, priority));
+    let block = retry_request(upstream, lane, |lane| block(upstream, number, lane));
     let newest_is_empty = &upstream.capabilities().newest_is_empty;
     let (block, receipts) = if newest_is_empty.load(Ordering::Relaxed) {
         // On a quiet chain, receipts are requested only if there are any.
@@ -101,28 +101,23 @@ fn falls_back(upstream: &Upstream, error: &NodeError) -> bool {
 }
 
 /// Probes in the background whether block receipts work again.
-async fn probe_block_receipts(upstream: Arc<Upstream>, number: BlockNumber) {
-    match block_receipts(&upstream, format!(r#"["{number:#x}"]"#), Priority::High).await {
+async fn probe_block_receipts(upstream: Upstream, number: BlockNumber) {
+    match block_receipts(&upstream, format!(r#"["{number:#x}"]"#), upstream.lane()).await {
         Ok(_) => tracing::info!(endpoint = upstream.name(), "eth_getBlockReceipts works again"),
         Err(error) => drop(falls_back(&upstream, &error)),
     }
 }
 
-async fn block(upstream: &Upstream, number: BlockNumber, priority: Priority) -> Result<Option<RawBlock>, NodeError> {
-    let call = Call::new(BLOCK, format!(r#"["{number:#x}",true]"#)).with_priority(priority);
+async fn block(upstream: &Upstream, number: BlockNumber, lane: Lane) -> Result<Option<RawBlock>, NodeError> {
+    let call = Call::new(BLOCK, format!(r#"["{number:#x}",true]"#)).in_lane(lane);
     let Some(block) = upstream.call::<RawBlock>(&call).await? else { return Ok(None) };
     check_block(number, &block).map_err(|error| NodeError::invalid_response(BLOCK, error))?;
     Ok(Some(block))
 }
 
-async fn block_receipts(
-    upstream: &Upstream,
-    params: String,
-    priority: Priority,
-) -> Result<Option<Vec<RawReceipt>>, NodeError> {
+async fn block_receipts(upstream: &Upstream, params: String, lane: Lane) -> Result<Option<Vec<RawReceipt>>, NodeError> {
     let (breaker, begun) = (&upstream.capabilities().block_receipts, Instant::now());
-    let receipts =
-        upstream.call(&Call::new(BLOCK_RECEIPTS, params).with_priority(priority).within(breaker.timeout())).await?;
+    let receipts = upstream.call(&Call::new(BLOCK_RECEIPTS, params).in_lane(lane).within(breaker.timeout())).await?;
     breaker.succeeded(begun.elapsed());
     Ok(receipts)
 }
@@ -135,7 +130,7 @@ fn receipts_match(block: &RawBlock, receipts: &[RawReceipt]) -> bool {
 
 async fn with_receipts_by_hash(upstream: &Upstream, block: RawBlock) -> Result<FetchedBlock, NodeError> {
     let hash = block.hash.0;
-    match block_receipts(upstream, format!(r#"["{hash}"]"#), Priority::High).await? {
+    match block_receipts(upstream, format!(r#"["{hash}"]"#), upstream.lane()).await? {
         Some(receipts) => join(upstream, block, receipts, BLOCK_RECEIPTS).await,
         None => Err(NodeError::invalid_response(BLOCK_RECEIPTS, format_args!("no receipts for block {hash}"))),
     }

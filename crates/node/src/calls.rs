@@ -125,7 +125,8 @@ async fn call_packed(
             Some(results) => return Ok(Some(results)),
             None => "an unexpected result".to_owned(),
         },
-        Ok(_) => "no result".to_owned(),
+        Ok(Some(CappedBytes::TooMany)) => "too long a result".to_owned(),
+        Ok(None) => return Err(NodeError::invalid_response(METHOD, "null")),
         // A contract may be the reason, for example one that takes all gas.
         Err(error) if error.rpc_kind() == Some(RpcErrorKind::Execution) => return Ok(None),
         Err(error @ NodeError::Rpc { .. })

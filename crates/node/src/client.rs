@@ -28,7 +28,7 @@ use crate::{
     failover::Failover,
     failure, internal,
     jitter::Jitter,
-    limiter::Priority,
+    lane::Lane,
     logs::fetch_logs,
     pending::fetch_pending,
     raw,
@@ -42,6 +42,10 @@ use crate::{
     view,
 };
 
+/// Attempts at a trace, which costs the node more than other calls. Five: if a fifth of the requests fail, one trace in three thousand
+/// stays unknown.
+const TRACE_TRIES: u32 = 5;
+
 /// Client of one or more node endpoints. Cheap to clone; all clones share connections, limits and counters.
 #[derive(Debug, Clone)]
 pub struct NodeClient {
@@ -51,6 +55,7 @@ pub struct NodeClient {
     retry: RetryPolicy,
     poll: PollBounds,
     jitter: Arc<Jitter>,
+    lane: Lane,
 }
 
 impl NodeClient {
@@ -100,7 +105,20 @@ impl NodeClient {
             retry: config.retry,
             poll: config.poll,
             jitter,
+            lane: Lane::Block,
         })
+    }
+
+    /// For requests of users. They have a share of the calls to the node that neither indexing nor background work can take.
+    #[must_use]
+    pub fn for_users(&self) -> Self {
+        Self { lane: Lane::User, ..self.clone() }
+    }
+
+    /// For work that nobody waits for. What a new client is for, indexing, has blocks that wait for the responses.
+    #[must_use]
+    pub fn for_background(&self) -> Self {
+        Self { lane: Lane::Background, ..self.clone() }
     }
 
     /// Which chain the node serves.
@@ -140,7 +158,7 @@ impl NodeClient {
     /// The node's `web3_clientVersion`.
     pub fn client_version(&self) -> BoxFuture<'_, Result<String, NodeError>> {
         Box::pin(async move {
-            let request = |_, upstream: Arc<Upstream>| async move { upstream.client_version().await };
+            let request = |_, upstream: Upstream| async move { upstream.client_version().await };
             self.with_retries(Operation::Identity, 1, request).await
         })
     }
@@ -160,7 +178,7 @@ impl NodeClient {
     /// The newest finalized block; None if the node has no notion of finality.
     pub fn finalized(&self) -> BoxFuture<'_, Result<Option<BlockNumber>, NodeError>> {
         Box::pin(async move {
-            let request = |_, upstream: Arc<Upstream>| async move {
+            let request = |_, upstream: Upstream| async move {
                 match upstream.header("finalized").await {
                     Ok(block) => Ok(block.map(|block| block.number)),
                     // The tag is unknown, or nothing is finalized yet: error messages vary between nodes.
@@ -179,7 +197,7 @@ impl NodeClient {
     /// A transaction's call data and logs; None if the node does not have it in a block.
     pub fn find_transaction(&self, hash: B256) -> BoxFuture<'_, Result<Option<TransactionDetail>, NodeError>> {
         Box::pin(async move {
-            let request = |_, upstream: Arc<Upstream>| async move { fetch_transaction(&upstream, hash).await };
+            let request = |_, upstream: Upstream| async move { fetch_transaction(&upstream, hash).await };
             self.with_retries(Operation::Transaction, self.retry.tries, request).await
         })
     }
@@ -187,7 +205,7 @@ impl NodeClient {
     /// A transaction that is not indexed; None if the node does not know it.
     pub fn find_pending(&self, hash: B256) -> BoxFuture<'_, Result<Option<PendingTransaction>, NodeError>> {
         Box::pin(async move {
-            let request = |_, upstream: Arc<Upstream>| async move { fetch_pending(&upstream, hash).await };
+            let request = |_, upstream: Upstream| async move { fetch_pending(&upstream, hash).await };
             self.with_retries(Operation::Transaction, self.retry.tries, request).await
         })
     }
@@ -198,7 +216,7 @@ impl NodeClient {
         hashes: &'a [B256],
     ) -> BoxFuture<'a, Result<Vec<Option<TransactionDetail>>, NodeError>> {
         Box::pin(async move {
-            let ask = |_, upstream: Arc<Upstream>| async move { fetch_transactions(&upstream, hashes).await };
+            let ask = |_, upstream: Upstream| async move { fetch_transactions(&upstream, hashes).await };
             self.with_retries(Operation::Transaction, self.retry.tries, ask).await
         })
     }
@@ -211,15 +229,15 @@ impl NodeClient {
     ) -> BoxFuture<'a, Result<Option<TransactionFailure>, NodeError>> {
         Box::pin(async move {
             let request =
-                |_, upstream: Arc<Upstream>| async move { failure::find_failure(&upstream, transaction, detail).await };
-            self.with_retries(Operation::Calls, 1, request).await
+                |_, upstream: Upstream| async move { failure::find_failure(&upstream, transaction, detail).await };
+            self.with_retries(Operation::Calls, self.retry.tries, request).await
         })
     }
 
     /// Logs in chain order. The caller bounds the range: nodes reject long ones.
     pub fn logs<'a>(&'a self, filter: &'a LogFilter) -> BoxFuture<'a, Result<Vec<FoundLog>, NodeError>> {
         Box::pin(async move {
-            let ask = |_, upstream: Arc<Upstream>| async move { fetch_logs(&upstream, filter).await };
+            let ask = |_, upstream: Upstream| async move { fetch_logs(&upstream, filter).await };
             self.with_retries(Operation::Logs, 2, ask).await
         })
     }
@@ -227,48 +245,50 @@ impl NodeClient {
     /// The calls inside a transaction that move value or create contracts; None if the node does not support tracing.
     pub fn find_internal_calls(&self, hash: B256) -> BoxFuture<'_, Result<Option<Vec<InternalCall>>, NodeError>> {
         Box::pin(async move {
-            let index = self.failover.pick(Operation::Trace, None);
-            self.failover.admit(index).await?;
-            internal::trace_transaction(self.failover.upstream(index), hash).await
+            let request = |_, upstream: Upstream| async move { internal::trace_transaction(&upstream, hash).await };
+            self.with_retries(Operation::Trace, self.trace_tries(), request).await
         })
     }
 
     /// All calls of a transaction; None if the node does not support tracing.
     pub fn find_call_tree(&self, hash: B256) -> BoxFuture<'_, Result<Option<CallTree>, NodeError>> {
         Box::pin(async move {
-            let index = self.failover.pick(Operation::Trace, None);
-            self.failover.admit(index).await?;
-            call_tree::trace(self.failover.upstream(index), hash).await
+            let request = |_, upstream: Upstream| async move { call_tree::trace(&upstream, hash).await };
+            self.with_retries(Operation::Trace, self.trace_tries(), request).await
         })
     }
 
     /// What a transaction changed in the state of the chain; None if the node does not support such traces.
     pub fn find_state_changes(&self, hash: B256) -> BoxFuture<'_, Result<Option<StateChanges>, NodeError>> {
         Box::pin(async move {
-            let index = self.failover.pick(Operation::Trace, None);
-            self.failover.admit(index).await?;
-            state_changes::trace(self.failover.upstream(index), hash).await
+            let request = |_, upstream: Upstream| async move { state_changes::trace(&upstream, hash).await };
+            self.with_retries(Operation::Trace, self.trace_tries(), request).await
         })
     }
 
     /// The calls inside every transaction of a block that move value or create contracts, in order,
-    /// with the transaction's hash if the node sends it.
+    /// with the transaction's hash if the node sends it. The timeout counts from when the request is sent.
     pub fn find_internal_calls_of_block(
         &self,
         number: BlockNumber,
+        timeout: Duration,
     ) -> BoxFuture<'_, Result<Option<BlockCalls>, NodeError>> {
         Box::pin(async move {
-            let index = self.failover.pick(Operation::Trace, None);
-            self.failover.admit(index).await?;
-            internal::trace_block(self.failover.upstream(index), number).await
+            let request =
+                |_, upstream: Upstream| async move { internal::trace_block(&upstream, number, timeout).await };
+            self.with_retries(Operation::Trace, self.trace_tries(), request).await
         })
+    }
+
+    fn trace_tries(&self) -> u32 {
+        self.retry.tries.min(TRACE_TRIES)
     }
 
     /// Sends a call with parameters as JSON text, once, and returns the result as JSON text, unchecked: for clients that ask
     /// for the node's own response. Only methods that read, or that send a signed transaction.
     pub fn pass<'a>(&'a self, method: &'static str, params: &'a str) -> BoxFuture<'a, Result<String, NodeError>> {
         Box::pin(async move {
-            let ask = |_, upstream: Arc<Upstream>| async move { raw::pass(&upstream, method, params).await };
+            let ask = |_, upstream: Upstream| async move { raw::pass(&upstream, method, params).await };
             self.with_retries(Operation::Passed, 1, ask).await
         })
     }
@@ -276,7 +296,7 @@ impl NodeClient {
     /// The header of the block at a height; None if the node does not have it (yet).
     pub fn find_block_ref(&self, number: BlockNumber) -> BoxFuture<'_, Result<Option<BlockRef>, NodeError>> {
         Box::pin(async move {
-            let request = |_, upstream: Arc<Upstream>| async move {
+            let request = |_, upstream: Upstream| async move {
                 let found = upstream.header(&format!("{number:#x}")).await?;
                 match found {
                     Some(block) if block.number != number => Err(NodeError::invalid_response(
@@ -292,13 +312,24 @@ impl NodeClient {
 
     /// The block at a height with transactions, receipts and logs, all verified; None if the node does not have it (yet).
     pub fn find_block(&self, number: BlockNumber) -> BoxFuture<'_, Result<Option<FetchedBlock>, NodeError>> {
+        self.find_block_first_in(self.lane, number)
+    }
+
+    /// The same for a block that is not the next one: it goes after those that are waited for, unless it has to be requested again.
+    pub fn find_block_ahead(&self, number: BlockNumber) -> BoxFuture<'_, Result<Option<FetchedBlock>, NodeError>> {
+        self.find_block_first_in(Lane::Ahead, number)
+    }
+
+    fn find_block_first_in(
+        &self,
+        first_lane: Lane,
+        number: BlockNumber,
+    ) -> BoxFuture<'_, Result<Option<FetchedBlock>, NodeError>> {
         Box::pin(async move {
-            let is_first_attempt = AtomicBool::new(true);
-            let request = |_, upstream: Arc<Upstream>| {
-                // Later blocks wait for a block that is retried, so a retry skips the queue.
-                let priority =
-                    if is_first_attempt.swap(false, Ordering::Relaxed) { Priority::Queued } else { Priority::High };
-                async move { fetch_block(upstream, number, priority).await }
+            let is_retry = AtomicBool::new(false);
+            let request = |_, upstream: Upstream| {
+                let lane = if is_retry.swap(true, Ordering::Relaxed) { self.lane } else { first_lane };
+                async move { fetch_block(upstream, number, lane).await }
             };
             self.with_retries(Operation::Block, self.retry.tries, request).await
         })
@@ -346,7 +377,7 @@ impl NodeClient {
         at: BlockRef,
     ) -> BoxFuture<'a, Result<Vec<U256>, NodeError>> {
         Box::pin(async move {
-            let request = |_, upstream: Arc<Upstream>| async move { fetch_balances(&upstream, addresses, at).await };
+            let request = |_, upstream: Upstream| async move { fetch_balances(&upstream, addresses, at).await };
             self.with_retries(Operation::Balances, self.retry.tries, request).await
         })
     }
@@ -381,8 +412,7 @@ impl NodeClient {
         at: CallBlock,
     ) -> BoxFuture<'a, Result<Vec<Bytes>, NodeError>> {
         Box::pin(async move {
-            let request =
-                |_, upstream: Arc<Upstream>| async move { contract::fetch_codes(&upstream, addresses, at).await };
+            let request = |_, upstream: Upstream| async move { contract::fetch_codes(&upstream, addresses, at).await };
             self.with_retries(Operation::Codes, self.retry.tries, request).await
         })
     }
@@ -395,9 +425,8 @@ impl NodeClient {
         at: CallBlock,
     ) -> BoxFuture<'a, Result<Vec<B256>, NodeError>> {
         Box::pin(async move {
-            let request = |_, upstream: Arc<Upstream>| async move {
-                contract::fetch_storage(&upstream, address, slots, at).await
-            };
+            let request =
+                |_, upstream: Upstream| async move { contract::fetch_storage(&upstream, address, slots, at).await };
             self.with_retries(Operation::Storage, self.retry.tries, request).await
         })
     }
@@ -410,7 +439,7 @@ impl NodeClient {
         creation: CreationId,
     ) -> BoxFuture<'_, Result<Option<Bytes>, NodeError>> {
         Box::pin(async move {
-            let request = |_, upstream: Arc<Upstream>| async move {
+            let request = |_, upstream: Upstream| async move {
                 creation::find_creation_code(&upstream, contract, creation).await
             };
             self.with_retries(Operation::Transaction, self.retry.tries, request).await
@@ -471,7 +500,7 @@ impl NodeClient {
     async fn with_retries<T, F, Answer>(&self, operation: Operation, tries: u32, request: F) -> Result<T, NodeError>
     where
         T: Send,
-        F: Fn(usize, Arc<Upstream>) -> Answer + Sync,
+        F: Fn(usize, Upstream) -> Answer + Sync,
         Answer: Future<Output = Result<T, NodeError>> + Send,
     {
         let answer = Mutex::new(None);
@@ -492,7 +521,7 @@ impl NodeClient {
         &'a self,
         operation: Operation,
         tries: u32,
-        attempt: &'a (dyn Fn(usize, Arc<Upstream>) -> BoxFuture<'a, Result<(), NodeError>> + Sync),
+        attempt: &'a (dyn Fn(usize, Upstream) -> BoxFuture<'a, Result<(), NodeError>> + Sync),
     ) -> BoxFuture<'a, Result<(), NodeError>> {
         Box::pin(async move {
             let mut tried_endpoints = Vec::new();
@@ -502,7 +531,7 @@ impl NodeClient {
                 let index = self.failover.pick(operation, failed);
                 tried_endpoints.push(index);
                 let outcome = match self.failover.admit(index).await {
-                    Ok(()) => attempt(index, Arc::clone(self.failover.upstream(index))).await,
+                    Ok(()) => attempt(index, self.failover.upstream(index).in_lane(self.lane)).await,
                     Err(error) => Err(error),
                 };
                 let error = match outcome {
@@ -523,9 +552,13 @@ impl NodeClient {
                 let pause = match error.recovery() {
                     _ if tried >= tries => return Err(error),
                     Recovery::GiveUp => return Err(error),
+                    // A trace that takes long would take long again.
+                    _ if operation == Operation::Trace && matches!(error, NodeError::TimedOut { .. }) => {
+                        return Err(error);
+                    }
                     Recovery::TryElsewhere if !elsewhere => return Err(error),
                     _ if elsewhere => Duration::ZERO,
-                    _ => self.retry.pause_after(tried, &error, &self.jitter),
+                    _ => self.retry.pause_after(tried, &self.jitter),
                 };
                 Counters::count(&self.counters.retries);
                 tracing::debug!(%error, tried, ?pause, "retrying a request");

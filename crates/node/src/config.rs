@@ -63,7 +63,7 @@ impl Default for RetryPolicy {
             // Most failures are short, and blocks are committed in order, so every other block waits for one that pauses.
             tries: 8,
             first_pause: Duration::from_millis(50),
-            longest_pause: Duration::from_secs(4),
+            longest_pause: Duration::from_secs(1),
             longest_retry_after: Duration::from_secs(30),
         }
     }

@@ -9,6 +9,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use crate::{
     NodeError,
     decode::{Account20, Hash, HexBytes, Quantity, RawCallCreations, RawFlatCreations},
+    retry::retry_request,
     traces::lacks_traces,
     upstream::{Call, Upstream},
 };
@@ -100,7 +101,8 @@ async fn trace_creations(
 
 /// None: the node does not support tracing, or failed to trace this transaction.
 async fn trace<T: DeserializeOwned + Send + 'static>(upstream: &Upstream, call: Call) -> Result<Option<T>, NodeError> {
-    match upstream.call_unlimited_within::<T>(&call, MAX_TRACE_BYTES, TRACE_TIMEOUT).await {
+    let call = call.within(TRACE_TIMEOUT).unlimited(MAX_TRACE_BYTES);
+    match retry_request(upstream, upstream.lane(), |_| upstream.call::<T>(&call)).await {
         Ok(trace) => Ok(trace),
         // The init code is optional, so tracing errors are not fatal.
         Err(

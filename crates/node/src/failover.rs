@@ -27,7 +27,7 @@ pub(crate) struct Failover {
 
 #[derive(Debug)]
 struct Candidate {
-    upstream: Arc<Upstream>,
+    upstream: Upstream,
     health: Mutex<EndpointHealth>,
     /// Held while the endpoint's identity is requested, so that concurrent callers request it once.
     admission: tokio::sync::Mutex<Option<Instant>>,
@@ -41,11 +41,8 @@ impl Candidate {
 
 impl Failover {
     pub(crate) fn new(upstreams: Vec<Upstream>, probe_interval: Duration) -> Self {
-        let candidate = |upstream| Candidate {
-            upstream: Arc::new(upstream),
-            health: Mutex::default(),
-            admission: tokio::sync::Mutex::default(),
-        };
+        let candidate =
+            |upstream| Candidate { upstream, health: Mutex::default(), admission: tokio::sync::Mutex::default() };
         let candidates = upstreams.into_iter().map(candidate).collect();
         Self {
             candidates,
@@ -64,7 +61,7 @@ impl Failover {
         &self.candidates[index]
     }
 
-    pub(crate) fn upstream(&self, index: usize) -> &Arc<Upstream> {
+    pub(crate) fn upstream(&self, index: usize) -> &Upstream {
         &self.candidate(index).upstream
     }
 

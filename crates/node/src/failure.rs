@@ -9,6 +9,7 @@ use serde::Deserialize;
 use crate::{
     NodeError,
     decode::HexBytes,
+    retry::retry_request,
     rpc_error::RpcErrorKind,
     traces::lacks_traces,
     upstream::{Call, Upstream},
@@ -50,8 +51,8 @@ async fn trace(upstream: &Upstream, transaction: &Transaction) -> Result<Option<
     }
     let params =
         format!(r#"["{:#x}",{{"tracer":"callTracer","tracerConfig":{{"onlyTopCall":true}}}}]"#, transaction.hash);
-    let call = Call::new(TRACE, params);
-    match upstream.call_unlimited_within::<RawOutermostCall>(&call, MAX_TRACE_BYTES, TRACE_TIMEOUT).await {
+    let call = Call::new(TRACE, params).within(TRACE_TIMEOUT).unlimited(MAX_TRACE_BYTES);
+    match retry_request(upstream, upstream.lane(), |_| upstream.call::<RawOutermostCall>(&call)).await {
         Ok(Some(RawOutermostCall { error: Some(error), output })) => {
             Ok(Some(failure(&error, output.map(|output| output.0), FailureSource::Trace)))
         }

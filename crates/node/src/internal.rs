@@ -18,7 +18,7 @@ pub(crate) const TRANSACTION: &str = "debug_traceTransaction";
 const BLOCK: &str = "debug_traceBlockByNumber";
 const FLAT_BLOCK: &str = "trace_block";
 const MOST_BYTES: usize = 64 << 20;
-const TIMEOUT: Duration = Duration::from_secs(15);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A call inside a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,19 +49,23 @@ pub(crate) async fn trace_transaction_as<T: serde::de::DeserializeOwned + Send +
     upstream: &Upstream,
     hash: B256,
 ) -> Result<Option<T>, NodeError> {
-    let call = Call::new(TRANSACTION, format!(r#"["{hash:#x}",{{"tracer":"callTracer"}}]"#));
-    trace(upstream, &call, &upstream.capabilities().lacks_transaction_traces).await
+    let call = Call::new(TRANSACTION, format!(r#"["{hash:#x}",{{"tracer":"callTracer"}}]"#)).within(TIMEOUT);
+    trace(upstream, call, &upstream.capabilities().lacks_transaction_traces).await
 }
 
 /// None if the node does not trace blocks.
-pub(crate) async fn trace_block(upstream: &Upstream, number: BlockNumber) -> Result<Option<BlockCalls>, NodeError> {
-    let call = Call::new(BLOCK, format!(r#"["{number:#x}",{{"tracer":"callTracer"}}]"#));
+pub(crate) async fn trace_block(
+    upstream: &Upstream,
+    number: BlockNumber,
+    timeout: Duration,
+) -> Result<Option<BlockCalls>, NodeError> {
+    let call = Call::new(BLOCK, format!(r#"["{number:#x}",{{"tracer":"callTracer"}}]"#)).within(timeout);
     let capabilities = upstream.capabilities();
-    if let Some(traced) = trace::<RawBlockCalls>(upstream, &call, &capabilities.lacks_block_traces).await? {
+    if let Some(traced) = trace::<RawBlockCalls>(upstream, call, &capabilities.lacks_block_traces).await? {
         return Ok(Some(traced.0));
     }
-    let call = Call::new(FLAT_BLOCK, format!(r#"["{number:#x}"]"#));
-    let Some(RawFlatCalls(traced)) = trace(upstream, &call, &capabilities.lacks_flat_traces).await? else {
+    let call = Call::new(FLAT_BLOCK, format!(r#"["{number:#x}"]"#)).within(timeout);
+    let Some(RawFlatCalls(traced)) = trace(upstream, call, &capabilities.lacks_flat_traces).await? else {
         return Ok(None);
     };
     Ok(Some(traced.into_iter().map(|(hash, calls)| (Some(hash), calls)).collect()))
@@ -70,13 +74,13 @@ pub(crate) async fn trace_block(upstream: &Upstream, number: BlockNumber) -> Res
 /// None if the node lacks the method, which is found out once, or if it answers with null.
 pub(crate) async fn trace<T: serde::de::DeserializeOwned + Send + 'static>(
     upstream: &Upstream,
-    call: &Call,
+    call: Call,
     lacks_method: &AtomicBool,
 ) -> Result<Option<T>, NodeError> {
     if lacks_method.load(Ordering::Relaxed) {
         return Ok(None);
     }
-    match upstream.call_unlimited_within::<T>(call, MOST_BYTES, TIMEOUT).await {
+    match upstream.call::<T>(&call.unlimited(MOST_BYTES)).await {
         Ok(traced) => Ok(traced),
         Err(error) if lacks_traces(&error) => {
             lacks_method.store(true, Ordering::Relaxed);

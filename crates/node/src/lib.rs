@@ -25,6 +25,7 @@ mod endpoint_health;
 mod error;
 mod failover;
 mod failure;
+mod failure_share;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
@@ -32,6 +33,7 @@ pub mod fuzzing;
 mod heads;
 mod internal;
 mod jitter;
+mod lane;
 mod limiter;
 mod logs;
 mod method_breaker;

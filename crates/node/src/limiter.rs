@@ -10,6 +10,8 @@ use tokio::{
     time::Instant,
 };
 
+use crate::{failure_share::FailureShare, lane::Lane};
+
 const START: usize = 8;
 /// Queued requests that compete for slots with the others. More than one, since responses arrive in bursts: waking the
 /// queue one by one would leave slots empty.
@@ -28,13 +30,19 @@ const GROWTH_SHARE: usize = 8;
 const QUICK: Duration = Duration::from_millis(50);
 /// Weight of a slower window in the typical latency. Blocks grow, so slower is not always overload.
 const ADAPTATION: f64 = 0.1;
+/// A response counts as at most this multiple of the typical latency: a single one that stalled does not make a slow window.
+const STALLED: f64 = 4.0;
+/// The share of failures that is no overload: some nodes fail now and then, busy or not.
+const TOLERATED: f64 = 0.25;
+/// Failures beyond the tolerated share that show an overload.
+const ENOUGH: f64 = 4.0;
 
 /// Slow start: doubles until the node shows a limit. From then on the limit grows by an eighth per window, and is halved
 /// on overload.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     slots: Arc<Semaphore>,
-    /// Held by queued requests while they wait for a slot; requests of high priority skip it.
+    /// Held by requests for blocks ahead while they wait for a slot; the others skip it.
     queue: Semaphore,
     max: usize,
     state: Mutex<State>,
@@ -52,6 +60,7 @@ struct State {
     usual: Option<f64>,
     /// Consecutive windows that were slower than usual.
     rising: u32,
+    failures: FailureShare,
     last_cut: Option<Instant>,
 }
 
@@ -61,15 +70,6 @@ struct Window {
     seconds: f64,
     /// Whether all slots were in use at some time: an unused limit need not grow.
     full: bool,
-}
-
-/// The order in which requests get slots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Priority {
-    /// The next free slot.
-    High,
-    /// First come, first served, behind requests of high priority: for prefetched blocks.
-    Queued,
 }
 
 /// Permit for one request in flight.
@@ -96,16 +96,17 @@ impl Limiter {
                 window: Window::default(),
                 usual: None,
                 rising: 0,
+                failures: FailureShare::default(),
                 last_cut: None,
             }),
         }
     }
 
-    /// Waits for a slot; first come, first served within a priority.
-    pub(crate) async fn slot(&self, priority: Priority) -> Slot<'_> {
-        let _queue_permit = match priority {
-            Priority::High => None,
-            Priority::Queued => self.queue.acquire().await.ok(),
+    /// Waits for a slot; first come, first served, and blocks ahead last.
+    pub(crate) async fn slot(&self, lane: Lane) -> Slot<'_> {
+        let _queue_permit = match lane {
+            Lane::Ahead => self.queue.acquire().await.ok(),
+            Lane::User | Lane::Block | Lane::Background => None,
         };
         // The semaphore is never closed, so there is no error; without a permit the request would just be sent.
         let permit = Arc::clone(&self.slots).acquire_owned().await.ok();
@@ -122,8 +123,10 @@ impl Limiter {
 
     fn answered(&self, took: Duration, was_full: bool) {
         let mut state = self.state();
+        state.failures.succeeded(TOLERATED);
+        let longest = state.usual.map_or(f64::MAX, |usual| usual.max(QUICK.as_secs_f64()) * STALLED);
         state.window.responses += 1;
-        state.window.seconds += took.as_secs_f64();
+        state.window.seconds += took.as_secs_f64().min(longest);
         state.window.full |= was_full;
         if state.window.responses < state.limit {
             return;
@@ -154,11 +157,11 @@ impl Limiter {
         self.slots.add_permits(more - settled);
     }
 
-    /// A request that was sent at `since` met an overloaded node.
-    pub(crate) fn overloaded(&self, since: Instant) {
+    /// A request that was sent at `since` failed as on an overloaded node.
+    fn overloaded(&self, since: Instant) {
         let mut state = self.state();
         // Requests from before the last cut say nothing about the current limit.
-        if state.last_cut.is_none_or(|cut| since >= cut) {
+        if state.last_cut.is_none_or(|cut| since >= cut) && state.failures.failed(ENOUGH) {
             self.cut(&mut state);
         }
     }
@@ -175,17 +178,12 @@ impl Limiter {
 }
 
 impl Slot<'_> {
-    /// When the slot was acquired.
-    pub(crate) fn since(&self) -> Instant {
-        self.since
-    }
-
     /// The node answered in time.
     pub(crate) fn answered(self) {
         self.limiter.answered(self.since.elapsed(), self.was_full);
     }
 
-    /// The node is overloaded or did not respond in time.
+    /// The node refused the request or did not respond in time. It is overloaded if many requests end so.
     pub(crate) fn overloaded(self) {
         self.limiter.overloaded(self.since);
     }
@@ -210,9 +208,37 @@ mod tests {
     async fn fill(limiter: &Limiter) -> Vec<Slot<'_>> {
         let mut slots = Vec::new();
         while limiter.slots.available_permits() > 0 {
-            slots.push(limiter.slot(Priority::High).await);
+            slots.push(limiter.slot(Lane::Block).await);
         }
         slots
+    }
+
+    async fn fail(limiter: &Limiter, requests: usize) {
+        for _ in 0..requests {
+            limiter.slot(Lane::Block).await.overloaded();
+        }
+    }
+
+    #[tokio::test]
+    async fn failures_now_and_then_do_not_lower_the_limit() {
+        let limiter = Limiter::new(128);
+        for request in 0..10_000 {
+            let slot = limiter.slot(Lane::Block).await;
+            if request % 5 == 0 { slot.overloaded() } else { slot.answered() }
+        }
+        assert_eq!(limiter.limit(), 8);
+    }
+
+    #[test]
+    fn a_response_that_stalled_does_not_lower_the_limit() {
+        let limiter = Limiter::new(128);
+        for expected in [16, 32, 64] {
+            for response in 0..limiter.limit() {
+                let stalled = expected > 16 && response % 40 == 7;
+                limiter.answered(if stalled { Duration::from_secs(15) } else { Duration::from_millis(60) }, true);
+            }
+            assert_eq!(limiter.limit(), expected);
+        }
     }
 
     #[tokio::test]
@@ -223,7 +249,7 @@ mod tests {
             fill(&limiter).await.into_iter().for_each(Slot::answered);
             assert_eq!(limiter.limit(), expected);
         }
-        limiter.slot(Priority::High).await.overloaded();
+        fail(&limiter, 4).await;
         for expected in [36, 40, 45, 50] {
             fill(&limiter).await.into_iter().for_each(Slot::answered);
             assert_eq!(limiter.limit(), expected);
@@ -234,14 +260,14 @@ mod tests {
     async fn high_priority_overtakes_all_queued_requests_but_the_first() {
         let limiter = Limiter::new(1);
         let sent = Mutex::new(Vec::new());
-        let send = async |priority, name: usize| {
-            let slot = limiter.slot(priority).await;
+        let send = async |lane, name: usize| {
+            let slot = limiter.slot(lane).await;
             sent.lock().unwrap().push(name);
             tokio::task::yield_now().await;
             slot.answered();
         };
-        let queued = futures::future::join_all((0..100).map(|name| send(Priority::Queued, name)));
-        tokio::join!(queued, send(Priority::High, 1_000));
+        let queued = futures::future::join_all((0..100).map(|name| send(Lane::Ahead, name)));
+        tokio::join!(queued, send(Lane::Block, 1_000));
         let sent = sent.into_inner().unwrap();
         // The request that already has the slot is no longer queued.
         assert_eq!(sent.iter().position(|name| *name == 1_000), Some(FRONT + 1), "{sent:?}");
@@ -252,7 +278,7 @@ mod tests {
     async fn the_limit_grows_neither_unused_nor_beyond_its_cap() {
         let limiter = Limiter::new(128);
         for _ in 0..100 {
-            limiter.slot(Priority::High).await.answered();
+            limiter.slot(Lane::Block).await.answered();
         }
         assert_eq!(limiter.limit(), 8);
         let capped = Limiter::new(3);
@@ -267,9 +293,7 @@ mod tests {
         let limiter = Limiter::new(128);
         fill(&limiter).await.into_iter().for_each(Slot::overloaded);
         assert_eq!(limiter.limit(), 4);
-        for _ in 0..5 {
-            limiter.slot(Priority::High).await.overloaded();
-        }
+        fail(&limiter, 20).await;
         assert_eq!(limiter.limit(), 1);
         assert_eq!(limiter.slots.available_permits(), 1);
     }
@@ -278,7 +302,9 @@ mod tests {
     async fn a_cut_takes_slots_from_requests_in_flight() {
         let limiter = Limiter::new(128);
         let mut slots = fill(&limiter).await;
-        slots.pop().unwrap().overloaded();
+        for _ in 0..4 {
+            slots.pop().unwrap().overloaded();
+        }
         assert_eq!(limiter.slots.available_permits(), 0);
         drop(slots);
         assert_eq!(limiter.slots.available_permits(), 4);

@@ -23,6 +23,6 @@ impl<'de> Deserialize<'de> for RawJson {
 }
 
 pub(crate) async fn pass(upstream: &Upstream, method: &'static str, params: &str) -> Result<String, NodeError> {
-    let call = Call::new(method, params).within(TIMEOUT);
+    let call = Call::new(method, params).within(TIMEOUT).once();
     Ok(upstream.call::<RawJson>(&call).await?.map_or_else(|| "null".to_owned(), |RawJson(text)| text))
 }

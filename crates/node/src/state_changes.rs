@@ -46,7 +46,7 @@ pub struct SlotChange {
 /// None if the node does not trace states or does not have the transaction.
 pub(crate) async fn trace(upstream: &Upstream, hash: B256) -> Result<Option<StateChanges>, NodeError> {
     let options = r#"{"tracer":"prestateTracer","tracerConfig":{"diffMode":true}}"#;
-    let call = Call::new(TRANSACTION, format!(r#"["{hash:#x}",{options}]"#));
-    let traced = internal::trace(upstream, &call, &upstream.capabilities().lacks_state_traces).await?;
+    let call = Call::new(TRANSACTION, format!(r#"["{hash:#x}",{options}]"#)).within(internal::TIMEOUT);
+    let traced = internal::trace(upstream, call, &upstream.capabilities().lacks_state_traces).await?;
     Ok(traced.and_then(|RawStateChanges(changes)| changes))
 }

@@ -2,8 +2,10 @@
 
 mod batch_size;
 mod batches;
+mod spares;
 
 use std::{
+    ops::Deref,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -17,13 +19,14 @@ use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use tokio::{sync::watch, time::Instant};
 
-use self::batch_size::BatchSize;
+use self::{batch_size::BatchSize, spares::Spares};
 use crate::{
     Endpoint, NodeConfig, NodeError,
     call_metrics::CallMetrics,
     decode::{ErrorObject, Quantity, ResponseError, decode},
     jitter::Jitter,
-    limiter::{Limiter, Priority, Slot},
+    lane::Lane,
+    limiter::{Limiter, Slot},
     method_breaker::MethodBreaker,
     rate::RateGate,
     rpc_error::{RpcErrorKind, kind_of},
@@ -36,16 +39,29 @@ use crate::{
 /// Longer responses are decoded on the blocking pool.
 const LONG_RESPONSE: usize = 1 << 20;
 
-#[derive(Debug)]
+/// An endpoint as one lane sees it. Cheap to clone.
+#[derive(Debug, Clone)]
 pub(crate) struct Upstream {
+    shared: Arc<Shared>,
+    lane: Lane,
+}
+
+impl Deref for Upstream {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
     name: String,
     transports: Transports,
     timeout: Duration,
-    /// For blocks, headers and receipts.
-    blocks: Limiter,
-    /// For all other calls, so that blocks do not wait for slow ones.
-    others: Limiter,
+    limiters: Limiters,
     rate: RateGate,
+    spares: Spares,
     silence: Silence,
     capabilities: Capabilities,
     next_id: AtomicU64,
@@ -53,6 +69,17 @@ pub(crate) struct Upstream {
     calls: CallMetrics,
     jitter: Arc<Jitter>,
     verifier: Arc<Verifier>,
+}
+
+/// Separate limits, so that neither blocks nor users wait for calls of others.
+#[derive(Debug)]
+struct Limiters {
+    users: Limiter,
+    /// For blocks, headers and receipts.
+    blocks: Limiter,
+    /// For the contract calls that blocks wait for.
+    calls: Limiter,
+    background: Limiter,
 }
 
 /// Connections to the endpoint.
@@ -90,14 +117,18 @@ pub(crate) struct Capabilities {
 pub(crate) struct Call {
     pub(crate) method: &'static str,
     pub(crate) params: String,
-    priority: Priority,
+    /// None: that of the upstream.
+    lane: Option<Lane>,
     /// Timeout once sent; None: the default.
     timeout: Option<Duration>,
+    /// The longest response of a call outside the concurrency limit.
+    unlimited: Option<usize>,
+    is_sent_once: bool,
 }
 
 impl Call {
     pub(crate) fn new(method: &'static str, params: impl Into<String>) -> Self {
-        Self { method, params: params.into(), priority: Priority::High, timeout: None }
+        Self { method, params: params.into(), lane: None, timeout: None, unlimited: None, is_sent_once: false }
     }
 
     /// Sets a timeout. Missing it does not lower the concurrency limit while the node answers other calls.
@@ -105,13 +136,41 @@ impl Call {
         Self { timeout: Some(timeout), ..self }
     }
 
-    pub(crate) fn with_priority(self, priority: Priority) -> Self {
-        Self { priority, ..self }
+    pub(crate) fn in_lane(self, lane: Lane) -> Self {
+        Self { lane: Some(lane), ..self }
+    }
+
+    /// A slow call outside the concurrency limit, with a maximum response size; the caller bounds how many are in flight.
+    pub(crate) fn unlimited(self, max_bytes: usize) -> Self {
+        Self { unlimited: Some(max_bytes), ..self }
+    }
+
+    /// Not sent a second time, however long the response takes.
+    pub(crate) fn once(self) -> Self {
+        Self { is_sent_once: true, ..self }
     }
 
     fn request(&self, id: u64) -> String {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{}","params":{}}}"#, self.method, self.params)
     }
+}
+
+/// A request with one or more calls.
+#[derive(Clone, Copy)]
+struct Request<'a> {
+    /// The first or only call.
+    call: &'a Call,
+    calls: usize,
+    lane: Lane,
+    /// Its JSON text, with this id or ids from this one on.
+    text: &'a (dyn Fn(u64) -> String + Sync),
+}
+
+/// A response, and the request to which it belongs.
+struct Answered {
+    response: Bytes,
+    first_id: u64,
+    sent: Instant,
 }
 
 impl Upstream {
@@ -122,12 +181,18 @@ impl Upstream {
         (counters, jitter): (Arc<Counters>, Arc<Jitter>),
         verifier: Verifier,
     ) -> Self {
-        Self {
+        let few = || Limiter::new(config.max_concurrency.div_ceil(4));
+        let shared = Shared {
             name: endpoint.to_string(),
             transports,
             timeout: config.request_timeout,
-            blocks: Limiter::new(config.max_concurrency),
-            others: Limiter::new(config.max_concurrency.div_ceil(4)),
+            limiters: Limiters {
+                users: few(),
+                blocks: Limiter::new(config.max_concurrency),
+                calls: few(),
+                background: few(),
+            },
+            spares: Spares::default(),
             rate: RateGate::new(config.calls_per_second, config.retry.longest_retry_after),
             silence: Silence::new(),
             capabilities: Capabilities {
@@ -147,7 +212,17 @@ impl Upstream {
             calls: CallMetrics::default(),
             jitter,
             verifier: Arc::new(verifier),
-        }
+        };
+        Self { shared: Arc::new(shared), lane: Lane::Block }
+    }
+
+    /// The same endpoint for calls of another lane.
+    pub(crate) fn in_lane(&self, lane: Lane) -> Self {
+        Self { shared: Arc::clone(&self.shared), lane }
+    }
+
+    pub(crate) fn lane(&self) -> Lane {
+        self.lane
     }
 
     pub(crate) fn verifier(&self) -> &Arc<Verifier> {
@@ -167,7 +242,7 @@ impl Upstream {
     }
 
     pub(crate) fn concurrency_limit(&self) -> usize {
-        self.blocks.limit()
+        self.limiters.blocks.limit()
     }
 
     /// Requests per second; None while no limit is known.
@@ -190,62 +265,18 @@ impl Upstream {
         T: DeserializeOwned + Send + 'static,
     {
         let outcome = match self.request(call).await {
-            Ok((response, sent)) => self.read(call, response, sent).await,
+            Ok(Answered { response, sent, .. }) => self.read(call, response, sent).await,
             Err(error) => Err(error),
         };
         self.calls.ended(call.method, &outcome);
         outcome
     }
 
-    /// Sends one call, and returns the response and when the request was sent.
-    fn request<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<(Bytes, Instant), NodeError>> {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        self.send(id, call, 1, call.request(id))
-    }
-
-    /// One slow call outside the concurrency limit, with a maximum response size; the caller bounds how many are in flight. None if
-    /// the result is null.
-    pub(crate) async fn call_unlimited_within<T>(
-        &self,
-        call: &Call,
-        max_bytes: usize,
-        timeout: Duration,
-    ) -> Result<Option<T>, NodeError>
-    where
-        T: DeserializeOwned + Send + 'static,
-    {
-        let outcome = match self.send_unlimited_within(call, max_bytes, timeout).await {
-            Ok((response, sent)) => self.read(call, response, sent).await,
-            Err(error) => Err(error),
-        };
-        self.calls.ended(call.method, &outcome);
-        outcome
-    }
-
-    async fn send_unlimited_within(
-        &self,
-        call: &Call,
-        max_bytes: usize,
-        timeout: Duration,
-    ) -> Result<(Bytes, Instant), NodeError> {
-        let mut alerts = self.silence.alerts();
-        let _ = self.rate.admit(1, Priority::Queued).await;
-        let (id, sent) = (self.next_id.fetch_add(1, Ordering::Relaxed), Instant::now());
-        Counters::count(&self.counters.requests);
-        let transport = self.transports.separate.as_ref().unwrap_or(&self.transports.main);
-        let response = transport.send_within(id, call.request(id), max_bytes);
-        let timeout = timeout.min(self.timeout);
-        let outcome = tokio::select! {
-            biased;
-            outcome = tokio::time::timeout(timeout, response) => outcome,
-            () = alerts.found_silent() => return Err(self.silent(call.method, sent)),
-        };
-        let response = match outcome {
-            Ok(outcome) => outcome.map_err(|error| self.transport_error(call.method, error, sent))?,
-            Err(_) => return Err(self.timed_out(call.method, timeout)),
-        };
-        self.answered(call.method, sent);
-        Ok((response, sent))
+    fn request<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answered, NodeError>> {
+        Box::pin(async move {
+            let text = |id| call.request(id);
+            self.send(Request { call, calls: 1, lane: call.lane.unwrap_or(self.lane), text: &text }).await
+        })
     }
 
     /// Decodes a response: the only part of a call that is compiled for each type of result.
@@ -259,59 +290,119 @@ impl Upstream {
         } else {
             decode(&response)
         };
-        if result.is_ok() {
+        let is_refused = matches!(&result, Err(ResponseError::Rpc(error)) if kind_of(error) == RpcErrorKind::Limited);
+        if !is_refused {
             self.rate.answered();
         }
         result.map_err(|error| self.response_error(call.method, error, sent))
     }
 
-    /// Waits for a slot, sends a request with one or more calls, and waits for the response. Returns the response and when the
-    /// request was sent.
-    fn send<'a>(
-        &'a self,
-        id: u64,
-        call: &'a Call,
-        calls: usize,
-        request: String,
-    ) -> BoxFuture<'a, Result<(Bytes, Instant), NodeError>> {
-        Box::pin(self.send_in_slot(id, call, calls, request))
+    /// Waits for a slot, sends a request, and waits for the response. A request that takes unusually long is sent again, and the first
+    /// response counts.
+    fn send<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Answered, NodeError>> {
+        self.send_with_spares(request, if request.call.is_sent_once { 0 } else { spares::MOST })
     }
 
-    async fn send_in_slot(
-        &self,
-        id: u64,
-        call: &Call,
-        calls: usize,
-        request: String,
-    ) -> Result<(Bytes, Instant), NodeError> {
+    fn send_with_spares<'a>(
+        &'a self,
+        request: Request<'a>,
+        spares: usize,
+    ) -> BoxFuture<'a, Result<Answered, NodeError>> {
+        let method = request.call.method;
+        Box::pin(async move {
+            let slot = self.slot_unless_silent(request).await?;
+            let sent = Instant::now();
+            let first = self.send_in_slot(slot, request);
+            let Some(patience) = self.patience(request.call).filter(|_| spares > 0) else { return first.await };
+            let urgent = Request { lane: request.lane.of_retry(), ..request };
+            let spare = async {
+                loop {
+                    tokio::time::sleep(patience).await;
+                    if !self.spares.take() {
+                        std::future::pending::<()>().await;
+                    }
+                    self.count_retry();
+                    if let Ok(answered) = self.send_with_spares(urgent, spares - 1).await {
+                        return answered;
+                    }
+                }
+            };
+            tokio::select! {
+                biased;
+                outcome = first => outcome,
+                answered = spare => {
+                    tracing::debug!(endpoint = %self.name, method, "a repeated request was answered first");
+                    self.calls.overtaken(method, sent.elapsed());
+                    Ok(answered)
+                }
+            }
+        })
+    }
+
+    /// How long a response may take before the request is sent again; None: as long as it takes.
+    fn patience(&self, call: &Call) -> Option<Duration> {
+        // Tracing may not work at all, so it is repeated only if it did.
+        let unknown = call.unlimited.is_none().then_some(spares::PATIENCE);
+        self.calls.usual_latency(call.method).map(spares::patience).or(unknown)
+    }
+
+    /// None if the call is outside the concurrency limit.
+    async fn slot_unless_silent(&self, request: Request<'_>) -> Result<Option<Slot<'_>>, NodeError> {
         let (mut alerts, waiting_since) = (self.silence.alerts(), Instant::now());
         // Otherwise requests that wait for a slot at a silent endpoint would time out one after the other.
-        let slot = tokio::select! {
+        tokio::select! {
             biased;
-            slot = self.slot(call, calls) => slot,
-            () = alerts.found_silent() => return Err(self.silent(call.method, waiting_since)),
-        };
-        let sent = slot.since();
-        self.counters.record_request();
+            slot = self.slot(request) => Ok(slot),
+            () = alerts.found_silent() => Err(self.silent(request.call.method, waiting_since)),
+        }
+    }
+
+    async fn send_in_slot(&self, slot: Option<Slot<'_>>, request: Request<'_>) -> Result<Answered, NodeError> {
+        let Request { call, calls, text, .. } = request;
+        let mut alerts = self.silence.alerts();
+        let (first_id, sent) = (self.next_id.fetch_add(calls as u64, Ordering::Relaxed), Instant::now());
         let timeout = call.timeout.map_or(self.timeout, |timeout| timeout.min(self.timeout));
-        let response = tokio::time::timeout(timeout, self.transports.main.send(id, request));
+        let Transports { main, separate } = &self.transports;
+        let transport = separate.as_ref().filter(|_| slot.is_none()).unwrap_or(main);
+        let max_bytes = call.unlimited.unwrap_or(usize::MAX);
+        let response = tokio::time::timeout(timeout, transport.send_within(first_id, text(first_id), max_bytes));
+        let is_slow = slot.is_none();
+        if is_slow {
+            Counters::count(&self.counters.requests);
+        } else {
+            self.counters.record_request();
+        }
+        let is_silent = async {
+            // A slow call does not show it.
+            if is_slow {
+                std::future::pending().await
+            }
+            self.silence.confirmed(sent, || self.answers_probe()).await;
+        };
         let outcome = tokio::select! {
             biased;
             outcome = response => outcome,
-            () = self.silence.confirmed(sent, || self.answers_probe()) => {
-                slot.overloaded();
-                self.transports.main.reset().await;
+            () = is_silent => {
+                if let Some(slot) = slot {
+                    slot.overloaded();
+                }
+                main.reset().await;
                 return Err(self.silent(call.method, sent));
             }
             () = alerts.found_silent() => return Err(self.silent(call.method, sent)),
         };
+        if outcome.is_ok() {
+            self.spares.earn();
+        }
         match outcome {
             Ok(Ok(response)) => {
                 self.silence.record_response();
                 self.counters.record_response();
                 self.answered(call.method, sent);
-                slot.answered();
-                Ok((response, sent))
+                if let Some(slot) = slot {
+                    slot.answered();
+                }
+                Ok(Answered { response, first_id, sent })
             }
             Ok(Err(error)) => {
                 match &error {
@@ -320,15 +411,19 @@ impl Upstream {
                     }
                     TransportError::TooLong | TransportError::Status { .. } => self.silence.record_response(),
                 }
-                if matches!(error, TransportError::Status { status: 503, .. }) {
+                if matches!(error, TransportError::Status { status: 503, .. })
+                    && let Some(slot) = slot
+                {
                     slot.overloaded();
                 }
                 Err(self.transport_error(call.method, error, sent))
             }
             Err(_) => {
-                self.counters.reachable.store(false, Ordering::Relaxed);
-                if call.timeout.is_none() || !self.silence.responded_since(sent) {
-                    slot.overloaded();
+                if let Some(slot) = slot {
+                    self.counters.reachable.store(false, Ordering::Relaxed);
+                    if call.timeout.is_none() || !self.silence.responded_since(sent) {
+                        slot.overloaded();
+                    }
                 }
                 Err(self.timed_out(call.method, timeout))
             }
@@ -342,11 +437,14 @@ impl Upstream {
         tracing::debug!(endpoint = %self.name, method, ?elapsed, "the node answered");
     }
 
-    async fn slot(&self, call: &Call, calls: usize) -> Slot<'_> {
-        let mut calls = calls;
+    async fn slot(&self, request: Request<'_>) -> Option<Slot<'_>> {
+        let Request { call, mut calls, lane, .. } = request;
         loop {
-            let admitted = self.rate.admit(calls, call.priority).await;
-            let slot = self.limiter_of(call.method).slot(call.priority).await;
+            let admitted = self.rate.admit(calls, lane).await;
+            let slot = match call.unlimited {
+                Some(_) => None,
+                None => Some(self.limiter(lane, call.method).slot(lane).await),
+            };
             if self.rate.still_admits(admitted) {
                 return slot;
             }
@@ -355,12 +453,15 @@ impl Upstream {
         }
     }
 
-    fn limiter_of(&self, method: &str) -> &Limiter {
-        match method {
-            "eth_chainId" | "eth_getBlockByNumber" | "eth_getBlockReceipts" | "eth_getTransactionReceipt" => {
-                &self.blocks
-            }
-            _ => &self.others,
+    fn limiter(&self, lane: Lane, method: &str) -> &Limiter {
+        match (lane, method) {
+            (Lane::User, _) => &self.limiters.users,
+            (Lane::Background, _) => &self.limiters.background,
+            (
+                Lane::Block | Lane::Ahead,
+                "eth_chainId" | "eth_getBlockByNumber" | "eth_getBlockReceipts" | "eth_getTransactionReceipt",
+            ) => &self.limiters.blocks,
+            (Lane::Block | Lane::Ahead, _) => &self.limiters.calls,
         }
     }
 
@@ -383,6 +484,9 @@ impl Upstream {
 
     fn transport_error(&self, method: &'static str, error: TransportError, sent: Instant) -> NodeError {
         let endpoint = self.name.clone();
+        if !matches!(error, TransportError::Status { .. }) {
+            self.rate.failed();
+        }
         match error {
             TransportError::Unreachable(source) => NodeError::Unreachable { endpoint, source },
             TransportError::Dropped(source) => NodeError::Dropped { endpoint, method, source },
@@ -395,7 +499,10 @@ impl Upstream {
             // Some nodes and providers send a JSON-RPC error with an HTTP error status.
             TransportError::Status { status, retry_after, body } => match decode::<Quantity>(&body) {
                 Err(ResponseError::Rpc(error)) => self.rpc_error(method, error, retry_after, sent),
-                _ => NodeError::HttpStatus { endpoint, method, status },
+                _ => {
+                    self.rate.failed();
+                    NodeError::HttpStatus { endpoint, method, status }
+                }
             },
         }
     }

@@ -8,6 +8,8 @@ pub(crate) struct Conditions {
     pub(crate) round_trip: Duration,
     /// The share of requests that fail.
     pub(crate) errors: f64,
+    /// The share of further requests that are spoiled in all ways that occur with real nodes, stalls and false blocks among them.
+    pub(crate) spoiled: f64,
     /// Maximum calls per batch.
     pub(crate) largest_batch: Option<usize>,
     /// Maximum bytes per response.
@@ -26,6 +28,18 @@ pub(super) enum Fault {
     BadGateway,
     InternalError,
     HangUp,
+    Unavailable,
+    Limited,
+    /// Answers late.
+    Stall(Duration),
+    /// Answers with half of the JSON.
+    Cut,
+    /// Answers with null where a block is requested.
+    NoBlock,
+    /// Answers with a block that has another parent.
+    WrongParent,
+    /// Answers with another block.
+    AnotherNumber,
 }
 
 impl Conditions {
@@ -34,10 +48,22 @@ impl Conditions {
         let random = mix(request);
         // The upper half decides whether it fails, the lower half how.
         let share = (random >> 32) as f64 / f64::from(u32::MAX);
-        (share < self.errors).then_some(match random % 3 {
-            0 => Fault::BadGateway,
-            1 => Fault::InternalError,
-            _ => Fault::HangUp,
+        if share < self.errors {
+            return Some(match random % 3 {
+                0 => Fault::BadGateway,
+                1 => Fault::InternalError,
+                _ => Fault::HangUp,
+            });
+        }
+        (share < self.errors + self.spoiled).then_some(match random % 8 {
+            0 => Fault::Unavailable,
+            1 => Fault::Limited,
+            2 => Fault::HangUp,
+            3 => Fault::Stall(Duration::from_secs(3 + (random >> 3) % 13)),
+            4 => Fault::Cut,
+            5 => Fault::NoBlock,
+            6 => Fault::WrongParent,
+            _ => Fault::AnotherNumber,
         })
     }
 }
@@ -60,6 +86,17 @@ mod tests {
         assert!((900..1_100).contains(&faults.len()), "{}", faults.len());
         for fault in [Fault::BadGateway, Fault::InternalError, Fault::HangUp] {
             assert!(faults.iter().filter(|random| **random == fault).count() > 250, "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn requests_are_spoiled_in_eight_ways() {
+        let conditions = Conditions { spoiled: 0.2, ..Conditions::default() };
+        let faults: Vec<Fault> = (0..10_000).filter_map(|request| conditions.fault(request)).collect();
+        assert!((1_900..2_100).contains(&faults.len()), "{}", faults.len());
+        let kinds: Vec<_> = faults.iter().map(std::mem::discriminant).collect();
+        for kind in &kinds {
+            assert!(kinds.iter().filter(|other| *other == kind).count() > 200);
         }
     }
 

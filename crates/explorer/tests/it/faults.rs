@@ -5,6 +5,7 @@ pub(crate) mod false_blocks;
 mod hostile_clients;
 mod lagging_node;
 mod methods;
+mod mixed;
 mod rates;
 mod silent_node;
 mod webhooks;

@@ -1,15 +1,12 @@
 //! Many calls in few requests.
 
-use std::sync::atomic::Ordering;
-
 use futures::future::{join_all, try_join_all};
 use serde::de::DeserializeOwned;
 
-use super::{Call, Upstream};
+use super::{Answered, Call, Request, Upstream};
 use crate::{
     NodeError,
     decode::{ResponseError, split_batch},
-    limiter::Priority,
     retry::{RequestError, retry_request},
     rpc_error::{RpcErrorKind, kind_of},
 };
@@ -46,10 +43,10 @@ impl Upstream {
                 if calls.len() > 1 {
                     self.capabilities.batch.accepted(1);
                 }
-                let single = async |call: &Call| retry_request(self, call.priority, |_| self.call(call)).await;
+                let single = async |call: &Call| retry_request(self, self.lane, |_| self.call(call)).await;
                 return Ok(join_all(calls.iter().map(single)).await);
             }
-            let batch = async |chunk| retry_request(self, Priority::High, |_| self.call_batch(chunk)).await;
+            let batch = async |chunk| retry_request(self, self.lane, |_| self.call_batch(chunk)).await;
             match try_join_all(calls.chunks(size).map(batch)).await {
                 Ok(chunks) => {
                     self.capabilities.batch.accepted(size.min(calls.len()));
@@ -89,10 +86,12 @@ impl Upstream {
         calls: &[Call],
     ) -> Result<Vec<Result<Option<T>, NodeError>>, BatchError> {
         let method = first.method;
-        let first_id = self.next_id.fetch_add(calls.len() as u64, Ordering::Relaxed);
-        let requests: Vec<String> = (first_id..).zip(calls).map(|(id, call)| call.request(id)).collect();
-        let (response, sent) = match self.send(first_id, first, calls.len(), format!("[{}]", requests.join(","))).await
-        {
+        let text = |first_id: u64| {
+            let requests: Vec<String> = (first_id..).zip(calls).map(|(id, call)| call.request(id)).collect();
+            format!("[{}]", requests.join(","))
+        };
+        let request = Request { call: first, calls: calls.len(), lane: self.lane, text: &text };
+        let Answered { response, first_id, sent } = match self.send(request).await {
             Ok(answered) => answered,
             Err(error) if refuses_batch(&error) => return Err(BatchError::Rejected(error)),
             Err(error) => return Err(BatchError::Failed(error)),

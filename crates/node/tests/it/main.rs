@@ -9,5 +9,6 @@ mod codes;
 mod creations;
 mod dev_chain;
 mod failover;
+mod faults;
 mod sockets;
 mod support;

@@ -36,6 +36,31 @@ pub(crate) enum Fault {
     Drop,
     /// Responds with a null result.
     Null,
+    /// Responds late.
+    Stall(Duration),
+    /// Responds with the first half of the JSON.
+    Cut,
+    /// Responds with a block that has another parent.
+    WrongParent,
+    /// Responds with the block before.
+    AnotherNumber,
+}
+
+impl Fault {
+    /// One of the ways in which real nodes spoil a response, by a number from 0 to 1. Faults of blocks are cut responses of other methods.
+    fn of_mix(drawn: f64, is_block: bool) -> Self {
+        let (kind, rest) = ((drawn * 8.0) as usize, drawn * 8.0 % 1.0);
+        match kind {
+            0 => Self::Status(503),
+            1 => Self::Status(429),
+            2 => Self::Drop,
+            3 => Self::Stall(Duration::from_secs(3) + Duration::from_secs(12).mul_f64(rest)),
+            4 if is_block => Self::Null,
+            5 if is_block => Self::WrongParent,
+            6 if is_block => Self::AnotherNumber,
+            _ => Self::Cut,
+        }
+    }
 }
 
 /// How the node behaves. By default it has no faults.
@@ -43,6 +68,8 @@ pub(crate) enum Fault {
 pub(crate) struct Script {
     /// A method or [`ANY`], its fault, and the probability.
     pub(crate) faults: Vec<(&'static str, Fault, f64)>,
+    /// The share of requests that are spoiled in a mix of ways.
+    pub(crate) mixed: f64,
     /// The fault of requests for the finalized block.
     pub(crate) finalized: Option<Fault>,
     /// The block that the tag `finalized` returns.
@@ -164,6 +191,9 @@ impl Inner {
                 Reply::Fault(Fault::Null) => http("200 OK", "", br#"{"jsonrpc":"2.0","id":null,"result":null}"#),
                 Reply::Fault(Fault::Hang) => return hang(stream).await,
                 Reply::Fault(Fault::Drop) => return,
+                Reply::Fault(Fault::Stall(_) | Fault::Cut | Fault::WrongParent | Fault::AnotherNumber) => {
+                    unreachable!("these have a body")
+                }
             };
             if stream.get_mut().write_all(&response).await.is_err() {
                 return;
@@ -187,16 +217,24 @@ impl Inner {
         {
             tokio::time::sleep(delay).await;
         }
-        if let Some(fault) = self.fault(&script, &calls) {
-            return Reply::Fault(fault);
+        let fault = self.fault(&script, &calls);
+        match fault {
+            None | Some(Fault::Cut | Fault::WrongParent | Fault::AnotherNumber) => {}
+            Some(Fault::Stall(time)) => tokio::time::sleep(time).await,
+            Some(fault) => return Reply::Fault(fault),
         }
         let chain = self.chain.clone();
         // Calls may take long, so they run on the blocking pool.
-        let answers =
-            tokio::task::spawn_blocking(move || calls.iter().map(|call| answer(&chain, &script, call)).collect());
+        let answers = tokio::task::spawn_blocking(move || {
+            calls.iter().map(|call| spoiled(fault, call, |call| answer(&chain, &script, call))).collect()
+        });
         let answers: Vec<Value> = answers.await.unwrap();
         let body = if request.is_array() { Value::Array(answers) } else { answers.into_iter().next().unwrap() };
-        Reply::Body(serde_json::to_vec(&body).unwrap())
+        let mut body = serde_json::to_vec(&body).unwrap();
+        if fault == Some(Fault::Cut) {
+            body.truncate(body.len() / 2);
+        }
+        Reply::Body(body)
     }
 
     /// Whether the rate limit allows one more request.
@@ -225,8 +263,10 @@ impl Inner {
                 .iter()
                 .find(|(of, _, share)| (*of == ANY || *of == method || is_header(of, call)) && drawn < *share)
                 .map(|(_, fault, _)| *fault);
+            let mixed =
+                (drawn < script.mixed).then(|| Fault::of_mix(drawn / script.mixed, method == "eth_getBlockByNumber"));
             let of_finalized = script.finalized.filter(|_| call["params"][0] == "finalized");
-            found = found.or(scripted).or(of_finalized);
+            found = found.or(scripted).or(mixed).or(of_finalized);
         }
         if found.is_some() {
             request_counts.failed += 1;
@@ -247,6 +287,27 @@ impl Inner {
 fn is_header(of: &str, call: &Value) -> bool {
     let number = call["params"][0].as_str().is_some_and(|number| number.starts_with("0x") && number != "0x0");
     of == HEADER && call["method"] == "eth_getBlockByNumber" && number && call["params"][1] == false
+}
+
+/// An answer with a fault in its contents.
+fn spoiled(fault: Option<Fault>, call: &Value, answer: impl Fn(&Value) -> Value) -> Value {
+    let number =
+        call["params"][0].as_str().and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
+    match (fault, number) {
+        (Some(Fault::AnotherNumber), Some(number)) => {
+            let mut other = call.clone();
+            other["params"][0] = json!(format!("{:#x}", number.saturating_sub(1)));
+            answer(&other)
+        }
+        (Some(Fault::WrongParent), _) => {
+            let mut answer = answer(call);
+            if answer["result"].is_object() {
+                answer["result"]["parentHash"] = answer["result"]["hash"].clone();
+            }
+            answer
+        }
+        _ => answer(call),
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
