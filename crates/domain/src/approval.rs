@@ -34,9 +34,11 @@ pub struct Approval {
     pub token: Address,
     /// None if no transfer of the token is indexed.
     pub token_kind: Option<TokenKind>,
-    pub token_name: String,
-    pub token_symbol: String,
-    pub token_decimals: u8,
+    /// None if it was not read from the contract yet, like the symbol.
+    pub token_name: Option<String>,
+    pub token_symbol: Option<String>,
+    /// None if it was not read yet, or if the contract has none.
+    pub token_decimals: Option<u8>,
     pub spender: Address,
     pub scope: ApprovalScope,
     /// The amount; 1 for ids.

@@ -38,7 +38,7 @@ pub struct Block {
     pub gas_limit: u64,
     /// None before EIP-1559.
     pub base_fee_per_gas: Option<u128>,
-    /// Size of the encoded block in bytes.
+    /// Size of the encoded block in bytes; 0, which no block has, if the node did not tell it.
     pub size: u64,
 }
 

@@ -22,6 +22,15 @@ pub enum EventKind {
 impl EventKind {
     pub const ALL: [Self; 5] = [Self::Tx, Self::TokenTransfer, Self::Internal, Self::Removed, Self::Ping];
 
+    /// Whether a message of this kind is retracted when its block is orphaned.
+    #[must_use]
+    pub fn depends_on_block(self) -> bool {
+        match self {
+            Self::Tx | Self::TokenTransfer | Self::Internal => true,
+            Self::Removed | Self::Ping => false,
+        }
+    }
+
     pub(crate) fn bit(self) -> u8 {
         match self {
             Self::Tx => 1,

@@ -21,8 +21,9 @@ pub struct Nft {
 pub struct HeldNft {
     pub token: Address,
     pub kind: TokenKind,
-    pub token_name: String,
-    pub token_symbol: String,
+    /// None if it was not read from the contract yet, like the symbol.
+    pub token_name: Option<String>,
+    pub token_symbol: Option<String>,
     pub id: U256,
     /// 1 for a BEP721 id.
     pub amount: Balance,

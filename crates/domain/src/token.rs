@@ -1,6 +1,6 @@
 use alloy_primitives::{Address, U256, Uint};
 
-use crate::{BlockNumber, BlockRef};
+use crate::{BlockNumber, BlockRef, Coverage};
 
 /// The token standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,20 +26,59 @@ pub struct Token {
     pub holder_count: u64,
     /// Number of transfers.
     pub transfer_count: u64,
+    /// What all holders have together by transfers: the ids of a BEP721 that have an owner, the units of all ids of a BEP1155.
+    pub held: Balance,
     pub balance_source: BalanceSource,
     /// The latest block at which balances were compared with the contract.
     pub audited_block: Option<BlockNumber>,
 }
 
-/// Metadata from the token's contract; empty or zero if missing or invalid.
+impl Token {
+    /// What the contract says; what holders have, if it does not say and the index has all transfers and they add up. None if
+    /// that is not known.
+    #[must_use]
+    pub fn total_supply(&self, coverage: Coverage) -> Option<Balance> {
+        if !self.metadata.is_read() {
+            return None;
+        }
+        let by_transfers = coverage.is_complete() && self.balance_source == BalanceSource::Events;
+        self.metadata.total_supply.map(Balance::from).or(by_transfers.then_some(self.held))
+    }
+}
+
+/// Metadata from the token's contract.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TokenMetadata {
+    /// Empty if the contract has none, or if it was not read yet.
     pub name: String,
+    /// Empty if the contract has none, or if it was not read yet.
     pub symbol: String,
-    pub decimals: u8,
-    pub total_supply: U256,
+    /// None if the contract has none, or if it was not read yet.
+    pub decimals: Option<u8>,
+    /// None if the contract has none, or if it was not read yet.
+    pub total_supply: Option<U256>,
     /// The block at which it was read; None if it was not read yet.
     pub requested_at: Option<BlockNumber>,
+}
+
+impl TokenMetadata {
+    /// Whether it was read from the contract. Otherwise nothing is known.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        self.requested_at.is_some()
+    }
+
+    /// None if it was not read yet.
+    #[must_use]
+    pub fn known_name(&self) -> Option<&str> {
+        self.is_read().then_some(&self.name)
+    }
+
+    /// None if it was not read yet.
+    #[must_use]
+    pub fn known_symbol(&self) -> Option<&str> {
+        self.is_read().then_some(&self.symbol)
+    }
 }
 
 /// Where a token's balances come from.

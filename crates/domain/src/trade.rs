@@ -60,8 +60,10 @@ pub struct Trade {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TradedToken {
     pub address: Address,
-    pub symbol: String,
-    pub decimals: u8,
+    /// None if it was not read from the contract yet.
+    pub symbol: Option<String>,
+    /// None if it was not read yet, or if the contract has none.
+    pub decimals: Option<u8>,
 }
 
 /// An exchange: a factory and its pool style.

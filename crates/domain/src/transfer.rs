@@ -29,9 +29,11 @@ pub struct Transfer {
     pub block_number: BlockNumber,
     /// Unix seconds.
     pub timestamp: u64,
-    pub token_name: String,
-    pub token_symbol: String,
-    pub token_decimals: u8,
+    /// None if it was not read from the contract yet, like the symbol.
+    pub token_name: Option<String>,
+    pub token_symbol: Option<String>,
+    /// None if it was not read yet, or if the contract has none.
+    pub token_decimals: Option<u8>,
 }
 
 /// A filter of transfers: all conditions that are set must hold.

@@ -102,9 +102,9 @@ mod tests {
         Approval {
             token: Address::repeat_byte(3),
             token_kind: None,
-            token_name: String::new(),
-            token_symbol: String::new(),
-            token_decimals: 0,
+            token_name: None,
+            token_symbol: None,
+            token_decimals: None,
             spender: Address::repeat_byte(2),
             scope,
             value: U256::ONE,

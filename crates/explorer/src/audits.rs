@@ -78,14 +78,17 @@ fn describe(audit: &TokenAudit) -> String {
     if differing.is_empty() {
         text.push_str("All balances are those of the contract.\n");
     }
-    let _ = match contract {
-        Some(contract) if contract == indexed => writeln!(text, "The total supply is that of the contract."),
-        Some(contract) => writeln!(
+    let _ = match (indexed, contract) {
+        (indexed, Some(_)) if indexed == contract => writeln!(text, "The total supply is that of the contract."),
+        (Some(indexed), Some(contract)) => writeln!(
             text,
             "The total supply is {indexed} in the index, and {contract} at the contract: it is read again after a mint or a burn, \
              and from time to time."
         ),
-        None => writeln!(text, "The contract has no total supply."),
+        (None, Some(contract)) => {
+            writeln!(text, "The total supply is {contract} at the contract, and not yet in the index.")
+        }
+        (_, None) => writeln!(text, "The contract has no total supply."),
     };
     text
 }

@@ -215,6 +215,14 @@ async fn fetch_from_node(node: NodeClient, pending: Pending, tip: BlockRef) -> R
     let calls = node.calls(metadata.chain(samples).chain(holders).collect(), CallBlock::At(tip));
     let (called, coded) = tokio::try_join!(calls, node.codes(codes.clone(), tip))?;
     let at = called.block.unwrap_or(tip.number);
+    let sampled: usize = audits.iter().map(|sample| sample.holders.len()).sum();
+    // What is missing would look like a token without data.
+    if called.results.len() != tokens.len() * GETTERS.len() + sampled + balances.len()
+        || coded.codes.len() != codes.len()
+    {
+        let what = "not as many results as calls".to_owned();
+        return Err(NodeError::InvalidResponse { method: "eth_call", what });
+    }
 
     let mut rest = called.results.as_slice();
     let mut take = |count: usize| {
@@ -284,8 +292,8 @@ mod tests {
         let known = TokenMetadata {
             name: "abc".to_owned(),
             symbol: "abc".to_owned(),
-            decimals: 18,
-            total_supply: U256::from(1_000),
+            decimals: Some(18),
+            total_supply: Some(U256::from(1_000)),
             requested_at: Some(node.head().number),
         };
         let unknown = TokenMetadata { requested_at: Some(node.head().number), ..TokenMetadata::default() };

@@ -19,8 +19,8 @@ pub struct TokenAudit {
     pub holders: u64,
     /// Balances that the contract does not confirm.
     pub differing: Vec<HolderDifference>,
-    /// That of the index, and that of the contract, if it has one.
-    pub supply: (U256, Option<U256>),
+    /// That which the index has read from the contract, and that of the contract now; None if it has none.
+    pub supply: (Option<U256>, Option<U256>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

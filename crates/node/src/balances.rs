@@ -97,7 +97,9 @@ async fn complete(
     let large = addresses.iter().zip(&packed).filter(|(_, balance)| balance.is_none());
     let large: Vec<Address> = large.map(|(address, _)| *address).collect();
     let mut single = request_singly(upstream, &large, block).await?.into_iter();
-    Ok(packed.into_iter().map(|balance| balance.or_else(|| single.next()).unwrap_or_default()).collect())
+    let balance = |packed: Option<U256>| packed.or_else(|| single.next());
+    let complete: Option<Vec<U256>> = packed.into_iter().map(balance).collect();
+    complete.ok_or_else(|| NodeError::invalid_response(SINGLE, "fewer results than requests"))
 }
 
 async fn request_singly(

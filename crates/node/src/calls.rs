@@ -156,11 +156,12 @@ async fn complete(
     let unclear: Vec<ContractCall> = unclear.map(|(call, _)| call.clone()).collect();
     let mut single = call_singly(upstream, &unclear, block).await?.into_iter();
     let result = |packed| match packed {
-        Packed::Returned(bytes) => CallResult::Returned(bytes),
-        Packed::Failed => CallResult::Reverted,
-        Packed::Unclear => single.next().unwrap_or(CallResult::Reverted),
+        Packed::Returned(bytes) => Some(CallResult::Returned(bytes)),
+        Packed::Failed => Some(CallResult::Reverted),
+        Packed::Unclear => single.next(),
     };
-    Ok(packed.into_iter().map(result).collect())
+    let complete: Option<Vec<CallResult>> = packed.into_iter().map(result).collect();
+    complete.ok_or_else(|| NodeError::invalid_response(METHOD, "fewer results than requests"))
 }
 
 async fn call_singly(upstream: &Upstream, calls: &[ContractCall], block: &str) -> Result<Vec<CallResult>, NodeError> {

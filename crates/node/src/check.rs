@@ -83,7 +83,8 @@ fn header(block: &RawBlock) -> Result<Block, CheckError> {
         gas_used: block.gas_used.0,
         gas_limit: block.gas_limit.0,
         base_fee_per_gas: block.base_fee_per_gas.map(|fee| fee.0),
-        size: block.size.unwrap_or_default().0,
+        // No block has this size: the node did not tell it.
+        size: block.size.map_or(0, |size| size.0),
     })
 }
 
@@ -116,6 +117,7 @@ fn transaction(
         from: tx.from.0,
         to,
         created,
+        // A type of transaction without these fields moves no coins, and has no sequence.
         value: tx.value.unwrap_or_default().0,
         nonce: tx.nonce.unwrap_or_default().0,
         gas_used: receipt.gas_used.0,

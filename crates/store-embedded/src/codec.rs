@@ -28,6 +28,7 @@ impl RowWriter {
     /// A length, then the bytes without leading zeros.
     pub(crate) fn amount<const BITS: usize, const LIMBS: usize>(&mut self, amount: &Uint<BITS, LIMBS>) {
         let bytes = amount.to_be_bytes_trimmed_vec();
+        // At most 40, of 320 bits.
         self.0.push(u8::try_from(bytes.len()).unwrap_or(u8::MAX));
         self.0.extend_from_slice(&bytes);
     }

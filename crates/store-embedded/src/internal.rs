@@ -51,7 +51,7 @@ pub(crate) fn put_progress(batch: &mut Batch, progress: &InternalProgress) {
 /// The next id of an address in internal transactions.
 pub(crate) fn next_party(view: &View) -> Result<PartyId, StoreError> {
     let row = view.get(Table::InternalProgress, &Key::name(PARTIES_KEY))?;
-    Ok(row.map_or(0, |row| number_in_key(&row, 0)))
+    row.map_or(Ok(0), |row| number_in_key(&row, 0))
 }
 
 pub(crate) fn put_next_party(batch: &mut Batch, next: PartyId) {

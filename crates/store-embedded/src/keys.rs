@@ -4,6 +4,7 @@ mod table;
 
 use alloy_primitives::{Address, B256, U256};
 use domain::{ApiKeyId, BlockNumber, BlockRef, DeliveryId, DeliveryNumber, JobId, KeyDigest, UnixMillis, WebhookId};
+use store::StoreError;
 pub(crate) use table::Table;
 
 /// The sequential id of a transaction, in chain order, from 0.
@@ -239,37 +240,52 @@ impl AsRef<[u8]> for EngineKey {
     }
 }
 
-/// Reads the number at the end of a key, after a prefix of known length.
-pub(crate) fn number_in_key(key: &[u8], skip: usize) -> u64 {
-    key.iter().skip(skip).fold(0, |number, &byte| number << 8 | u64::from(byte))
+const MALFORMED_KEY: StoreError = StoreError::Corrupt("a key of an invalid length");
+
+/// Reads the number at the end of a key, after a prefix of known length: a sequential id, or a number of 8 bytes.
+pub(crate) fn number_in_key(key: &[u8], skip: usize) -> Result<u64, StoreError> {
+    match *key.get(skip..).ok_or(MALFORMED_KEY)? {
+        [a, b, c, d, e] => Ok(u64::from_be_bytes([0, 0, 0, a, b, c, d, e])),
+        [a, b, c, d, e, f, g, h] => Ok(u64::from_be_bytes([a, b, c, d, e, f, g, h])),
+        _ => Err(MALFORMED_KEY),
+    }
+}
+
+fn only_id(bytes: &[u8]) -> Result<u64, StoreError> {
+    if bytes.len() == ID_BYTES { number_in_key(bytes, 0) } else { Err(MALFORMED_KEY) }
+}
+
+/// Splits a key behind a part of known length.
+pub(crate) fn split_key(key: &[u8], length: usize) -> Result<(&[u8], &[u8]), StoreError> {
+    key.split_at_checked(length).ok_or(MALFORMED_KEY)
+}
+
+/// Reads the two sequential ids of a key.
+pub(crate) fn ids_in_key(key: &[u8]) -> Result<(u64, u64), StoreError> {
+    let (first, second) = split_key(key, ID_BYTES)?;
+    Ok((only_id(first)?, only_id(second)?))
 }
 
 /// Reads the due time and the number in the key of a retry.
-pub(crate) fn retry_in_key(key: &[u8]) -> (UnixMillis, DeliveryNumber) {
-    let (due, number) = key.get(ID_BYTES..).and_then(|rest| rest.split_at_checked(8)).unwrap_or_default();
-    (number_in_key(due, 0), number_in_key(number, 0))
+pub(crate) fn retry_in_key(key: &[u8]) -> Result<(UnixMillis, DeliveryNumber), StoreError> {
+    let (due, number) = split_key(split_key(key, ID_BYTES)?.1, 8)?;
+    Ok((number_in_key(due, 0)?, only_id(number)?))
 }
 
 /// Reads the block, the webhook and the first number in the key of a block's deliveries.
-pub(crate) fn deliveries_in_block_key(key: &[u8]) -> (BlockNumber, WebhookId, DeliveryNumber) {
-    let (block, rest) = key.split_at_checked(8).unwrap_or_default();
-    let (webhook, number) = rest.split_at_checked(ID_BYTES).unwrap_or_default();
-    (number_in_key(block, 0), number_in_key(webhook, 0), number_in_key(number, 0))
-}
-
-/// Reads the NFT and the holder in the key of a balance.
-pub(crate) fn nft_balance_in_key(key: &[u8]) -> (NftId, AddressId) {
-    let (nft, holder) = key.split_at_checked(ID_BYTES).unwrap_or_default();
-    (number_in_key(nft, 0), number_in_key(holder, 0))
+pub(crate) fn deliveries_in_block_key(key: &[u8]) -> Result<(BlockNumber, WebhookId, DeliveryNumber), StoreError> {
+    let (block, rest) = split_key(key, 8)?;
+    let (webhook, number) = ids_in_key(rest)?;
+    Ok((number_in_key(block, 0)?, webhook, number))
 }
 
 /// Reads the delivery number after the webhook id in a key.
-pub(crate) fn number_after_id(key: &[u8]) -> u64 {
+pub(crate) fn number_after_id(key: &[u8]) -> Result<u64, StoreError> {
     number_in_key(key, ID_BYTES)
 }
 
 /// Reads the number after the hash prefix in a key.
-pub(crate) fn number_after_hash(key: &[u8]) -> u64 {
+pub(crate) fn number_after_hash(key: &[u8]) -> Result<u64, StoreError> {
     number_in_key(key, HASH_BYTES)
 }
 
@@ -281,15 +297,16 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    pub(crate) fn from_key(key: &[u8]) -> Self {
-        let (token, holder) = key.split_at_checked(ID_BYTES).unwrap_or_default();
-        Self { token: number_in_key(token, 0), holder: number_in_key(holder, 0) }
+    pub(crate) fn from_key(key: &[u8]) -> Result<Self, StoreError> {
+        let (token, holder) = ids_in_key(key)?;
+        Ok(Self { token, holder })
     }
 }
 
 /// Bytes without leading zeros.
 pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+    // At most as many as there are bytes.
     bytes.get(zeros..).unwrap_or_default()
 }
 
@@ -386,9 +403,52 @@ impl ListKind {
         if self.is_internal() { Table::InternalChunk } else { Table::Chunk }
     }
 
+    /// Whether an entry says that the code of its owner may have run.
+    pub(crate) fn runs_owner(self) -> bool {
+        match self {
+            Self::Transactions | Self::Involved => true,
+            Self::Mined
+            | Self::Transfers
+            | Self::TokenTransfers
+            | Self::MakerTrades
+            | Self::V2Trades
+            | Self::V3Trades
+            | Self::PoolTrades
+            | Self::InternalAbove
+            | Self::InternalBelow
+            | Self::EmitterLogs
+            | Self::SourceLogs
+            | Self::Topic0Logs
+            | Self::Topic1Logs
+            | Self::Topic2Logs
+            | Self::Topic3Logs
+            | Self::TokenNfts
+            | Self::NftTransfers => false,
+        }
+    }
+
     /// How far these are traced does not follow from the chain alone, so they have their own tables.
     fn is_internal(self) -> bool {
-        matches!(self, Self::InternalAbove | Self::InternalBelow)
+        match self {
+            Self::InternalAbove | Self::InternalBelow => true,
+            Self::Transactions
+            | Self::Involved
+            | Self::Mined
+            | Self::Transfers
+            | Self::TokenTransfers
+            | Self::MakerTrades
+            | Self::V2Trades
+            | Self::V3Trades
+            | Self::PoolTrades
+            | Self::EmitterLogs
+            | Self::SourceLogs
+            | Self::Topic0Logs
+            | Self::Topic1Logs
+            | Self::Topic2Logs
+            | Self::Topic3Logs
+            | Self::TokenNfts
+            | Self::NftTransfers => false,
+        }
     }
 
     pub(crate) fn of(self, owner: AddressId) -> ListKey {
@@ -410,7 +470,30 @@ mod tests {
     #[test]
     fn numbers_are_read_back_from_keys() {
         let hash = B256::repeat_byte(9);
-        assert_eq!(number_after_hash(Key::transaction_by_hash(&hash, 77_777).as_slice()), 77_777);
-        assert_eq!(number_after_hash(Key::block_by_hash(&hash, u64::MAX).as_slice()), u64::MAX);
+        assert_eq!(number_after_hash(Key::transaction_by_hash(&hash, 77_777).as_slice()).unwrap(), 77_777);
+        assert_eq!(number_after_hash(Key::block_by_hash(&hash, u64::MAX).as_slice()).unwrap(), u64::MAX);
+        let pair = Pair { token: 3, holder: (1 << 40) - 1 };
+        assert_eq!(Pair::from_key(Key::balance(pair).as_slice()).unwrap(), pair);
+        assert_eq!(retry_in_key(Key::retry(1, u64::MAX, 7).as_slice()).unwrap(), (u64::MAX, 7));
+        assert_eq!(deliveries_in_block_key(Key::delivery_by_block(9, 8, 7).as_slice()).unwrap(), (9, 8, 7));
+    }
+
+    #[test]
+    fn a_key_that_is_too_short_or_too_long_is_corrupt() {
+        let long = [7; 30];
+        for length in 0..=long.len() {
+            let key = &long[..length];
+            let readable = [
+                (number_in_key(key, 0).is_ok(), [5, 8].contains(&length)),
+                (number_after_id(key).is_ok(), [10, 13].contains(&length)),
+                (number_after_hash(key).is_ok(), [13, 16].contains(&length)),
+                (Pair::from_key(key).is_ok(), length == 10),
+                (retry_in_key(key).is_ok(), length == 18),
+                (deliveries_in_block_key(key).is_ok(), length == 18),
+            ];
+            for (is_read, is_expected) in readable {
+                assert_eq!(is_read, is_expected, "{length} bytes");
+            }
+        }
     }
 }

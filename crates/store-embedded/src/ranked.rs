@@ -12,7 +12,7 @@ use store::StoreError;
 use crate::{
     codec::{RowReader, RowWriter},
     engine::{Batch, View},
-    keys::{AddressId, Key, NftId, Table, id_bytes},
+    keys::{AddressId, Key, NftId, Table, id_bytes, split_key},
 };
 
 /// Identifies a set.
@@ -100,6 +100,7 @@ impl SortKey {
     /// The length comes first, since a longer number is larger; the bits are inverted so that the largest sorts first.
     pub(crate) fn descending(number: &Balance, tie: &[u8]) -> Self {
         let number = number.to_be_bytes_trimmed_vec();
+        // At most 40, of 320 bits.
         let length = u8::try_from(number.len()).unwrap_or(u8::MAX);
         let inverted = std::iter::once(length).chain(number).map(|byte| !byte);
         Self(inverted.chain(tie.iter().copied()).collect())
@@ -120,6 +121,7 @@ fn number_end(sort_key: &[u8]) -> usize {
 
 /// Prefixes of one length are adjacent, so that those with a common prefix are neighbours.
 fn count_key(set: RankedSet, length: usize, prefix: &[u8]) -> Key {
+    // Counted prefixes are shorter than a key.
     set.key().then(&[u8::try_from(length).unwrap_or(u8::MAX)]).then(prefix)
 }
 
@@ -188,7 +190,7 @@ pub(crate) fn members_from(view: &View, set: RankedSet, rank: u64, count: usize)
     view.range_from(set.tables().0, &set_key.then(&prefix), &set_key)
         .skip(usize::try_from(skip).unwrap_or(usize::MAX))
         .take(count)
-        .map(|row| Ok(row?.0.get(set_key.as_slice().len()..).unwrap_or_default().to_vec()))
+        .map(|row| Ok(split_key(&row?.0, set_key.as_slice().len())?.1.to_vec()))
         .collect()
 }
 
@@ -202,7 +204,7 @@ fn find_prefix(view: &View, set: RankedSet, mut rank: u64) -> Result<Option<(Vec
             let (key, count) = row?;
             let count = count_from_row(&count)?;
             if rank < count {
-                prefix = key.get(head..).unwrap_or_default().to_vec();
+                prefix = split_key(&key, head)?.1.to_vec();
                 continue 'longer;
             }
             rank -= count;

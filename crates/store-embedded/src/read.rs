@@ -101,7 +101,7 @@ impl ReadSnapshot {
 
     fn address_id(&self, address: &Address) -> Result<Option<AddressId>, StoreError> {
         let row = self.view.get(Table::AddressId, &Key::address(address))?;
-        Ok(row.map(|row| number_in_key(&row, 0)))
+        row.map(|row| number_in_key(&row, 0)).transpose()
     }
 
     fn address_row(&self, id: AddressId) -> Result<AddressRow, StoreError> {

@@ -171,6 +171,7 @@ impl RecordTransfer for EmbeddedTransfer {
         limit: usize,
         now: UnixMillis,
     ) -> Result<Vec<Record>, StoreError> {
+        RecordPosition::check(after, kind)?;
         self.work(move |this| {
             let view = &this.view();
             match kind {

@@ -71,7 +71,7 @@ impl UndoRecord {
 /// the scan over deleted records.
 pub(crate) fn oldest_undo(view: &View, floor: BlockNumber) -> Result<Option<BlockNumber>, StoreError> {
     let first = view.range_from(Table::Undo, &Key::block(floor), &Key::EMPTY).next().transpose()?;
-    Ok(first.map(|(key, _)| number_in_key(&key, 0)))
+    first.map(|(key, _)| number_in_key(&key, 0)).transpose()
 }
 
 /// The lowest block that a revert can go to.
@@ -83,6 +83,6 @@ pub(crate) fn oldest_revertible(view: &View, tip: &Tip) -> Result<BlockNumber, S
 /// Every block up to `last`, inclusive, that has an undo record.
 pub(crate) fn undo_numbers(view: &View, last: BlockNumber) -> Result<Vec<BlockNumber>, StoreError> {
     view.range(Table::Undo, &Key::block(0), &Key::block(last.saturating_add(1)))
-        .map(|row| row.map(|(key, _)| number_in_key(&key, 0)))
+        .map(|row| row.and_then(|(key, _)| number_in_key(&key, 0)))
         .collect()
 }

@@ -108,7 +108,7 @@ impl UserRecords for EmbeddedUserRecords {
     async fn find_key_by_digest(&self, digest: KeyDigest) -> Result<Option<ApiKey>, StoreError> {
         self.read(move |view| {
             for row in view.prefix(Table::ApiKeyByDigest, &Key::digest_prefix(&digest)) {
-                let key = get_key(view, number_after_hash(&row?.0))?;
+                let key = get_key(view, number_after_hash(&row?.0)?)?;
                 if key.digest.as_bytes().ct_eq(digest.as_bytes()).into() {
                     return Ok(Some(key));
                 }
@@ -122,7 +122,7 @@ impl UserRecords for EmbeddedUserRecords {
         self.read(move |view| {
             let mut ids = active_keys(view, &owner)?;
             for row in view.prefix(Table::ApiKeyByOwner, &Key::address(&owner)).rev().take(LISTED_KEYS) {
-                ids.push(number_in_key(&row?.0, owner.len()));
+                ids.push(number_in_key(&row?.0, owner.len())?);
             }
             ids.sort_unstable_by(|one, other| other.cmp(one));
             ids.dedup();
@@ -134,7 +134,7 @@ impl UserRecords for EmbeddedUserRecords {
     async fn list_newest_keys(&self, limit: u32) -> Result<Vec<ApiKey>, StoreError> {
         self.read(move |view| {
             let newest = view.prefix(Table::ApiKey, &Key::EMPTY).rev().take(limit as usize);
-            newest.map(|row| row.and_then(|(key, row)| row::read(number_in_key(&key, 0), &row))).collect()
+            newest.map(|row| row.and_then(|(key, row)| row::read(number_in_key(&key, 0)?, &row))).collect()
         })
         .await
     }
@@ -203,7 +203,7 @@ fn put_key(batch: &mut Batch, key: &ApiKey) {
 
 fn last_id(view: &View) -> Result<ApiKeyId, StoreError> {
     let newest = view.prefix(Table::ApiKey, &Key::EMPTY).next_back().transpose()?;
-    Ok(newest.map_or(0, |(key, _)| number_in_key(&key, 0)))
+    newest.map_or(Ok(0), |(key, _)| number_in_key(&key, 0))
 }
 
 fn active_keys(view: &View, owner: &Address) -> Result<Vec<ApiKeyId>, StoreError> {

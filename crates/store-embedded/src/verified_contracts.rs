@@ -112,7 +112,7 @@ impl EmbeddedVerifiedContracts {
             let (key, row) = row?;
             let (address, found) = records::contract_in(&row)?;
             if found == hash {
-                let number = number_in_key(&key, 0);
+                let number = number_in_key(&key, 0)?;
                 listing::remove(&view, &mut batch, &mut moves, number, &address, hash)?;
                 batch.delete(Table::VerifiedNumber, &Key::contract(&address, &hash));
                 batch.delete(Table::VerifiedDeployment, &Key::contract(&address, &hash));
@@ -170,7 +170,7 @@ fn put_removed(batch: &mut Batch, number: u64) {
 /// Ids have no gaps: the last one is the total.
 fn last_number(view: &View) -> Result<u64, StoreError> {
     let newest = view.prefix(Table::VerifiedByNumber, &Key::EMPTY).next_back().transpose()?;
-    Ok(newest.map_or(0, |(key, _)| number_in_key(&key, 0)))
+    newest.map_or(Ok(0), |(key, _)| number_in_key(&key, 0))
 }
 
 #[async_trait]

@@ -100,7 +100,7 @@ impl Check<'_> {
     }
 
     fn add_gap(&mut self, table: Table, gap: &Gap) {
-        let ids = |key: &Option<Vec<u8>>| key.as_ref().map(|key| number_in_key(key, 0));
+        let ids = |key: &Option<Vec<u8>>| key.as_ref().and_then(|key| number_in_key(key, 0).ok());
         let (after, before) = (ids(&gap.after), ids(&gap.before));
         let (which, blocks) = match (table, total_of(table)) {
             (Table::Block | Table::InternalBlock, _) => (None, self.between_blocks(after, before)),

@@ -90,7 +90,7 @@ impl WebhookRecords for EmbeddedWebhookRecords {
         self.read(move |view| {
             let mut webhooks = Vec::new();
             for row in view.prefix(Table::WebhookByOwner, &Key::address(&owner)).rev() {
-                let webhook = read::find_webhook(view, number_in_key(&row?.0, owner.len()))?;
+                let webhook = read::find_webhook(view, number_in_key(&row?.0, owner.len())?)?;
                 webhooks.push(webhook.ok_or(StoreError::Corrupt("a listed webhook is missing"))?);
             }
             Ok(webhooks)

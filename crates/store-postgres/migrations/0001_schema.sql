@@ -184,11 +184,14 @@ create table token (
     holders int8 not null,
     -- Transfers with a shortfall.
     overdrafts int8 not null,
+    -- What all holders have together according to transfers: ids, of those with owners.
+    held numeric not null,
     is_fetched boolean not null default false,
-    name bytea not null default '',
-    symbol bytea not null default '',
-    decimals int2 not null default 0,
-    total_supply numeric not null default 0,
+    -- Null if not fetched, or if the contract has none.
+    name bytea,
+    symbol bytea,
+    decimals int2,
+    total_supply numeric,
     requested_at int8,
     -- The blocks since which metadata is pending: of a new token, and of a known one.
     new_since int8,

@@ -44,7 +44,8 @@ pub(crate) async fn read(client: &dyn Connection, now: Instant) -> Result<SyncSt
     let status = SyncStatus { tip, tip_timestamp, ..SyncStatus::starting() };
     let silent = || SyncPhase::Waiting { reason: NO_INDEXER.to_owned() };
     let Some(phase) = row.value::<Option<i16>>(3)? else { return Ok(SyncStatus { phase: silent(), ..status }) };
-    let age = Duration::from_millis(row.value::<i64>(9)?.try_into().unwrap_or_default());
+    // Below zero after the clock of the database was set back: it has just reported.
+    let age = Duration::from_millis(row.value::<i64>(9)?.try_into().unwrap_or(0));
     let reason = row.option_text(4)?.unwrap_or_default();
     let is_silent = age > SILENT_AFTER;
     let quiet_in = row.option_u64(6)?.map(Duration::from_millis);
@@ -55,7 +56,8 @@ pub(crate) async fn read(client: &dyn Connection, now: Instant) -> Result<SyncSt
             1 => SyncPhase::Backfilling,
             2 => SyncPhase::Following,
             3 => SyncPhase::Waiting { reason },
-            _ => SyncPhase::Halted { reason },
+            4 => SyncPhase::Halted { reason },
+            _ => return Err(StoreError::Corrupt("an unknown phase of the indexer")),
         },
         settled: row.option_u64(5)?,
         quiet_from: quiet_in.and_then(|quiet_in| now.checked_sub(age)?.checked_add(quiet_in)),

@@ -125,19 +125,47 @@ impl List {
             Self::ExchangeTrades => exchange_owner(before.addresses, PoolStyle::V2),
             Self::NftTransfers => before.nfts,
             Self::InternalAbove | Self::InternalBelow => u64::MAX,
-            _ => before.addresses,
+            Self::Transactions
+            | Self::Involved
+            | Self::Mined
+            | Self::Transfers
+            | Self::TokenTransfers
+            | Self::MakerTrades
+            | Self::PoolTrades
+            | Self::EmitterLogs
+            | Self::TokenNfts => before.addresses,
         }
     }
 
     /// Whether its entries say what their owner is to them.
     pub(crate) fn has_roles(self) -> bool {
-        matches!(self, Self::Transactions | Self::Transfers | Self::InternalAbove | Self::InternalBelow)
+        match self {
+            Self::Transactions | Self::Transfers | Self::InternalAbove | Self::InternalBelow => true,
+            Self::Involved
+            | Self::Mined
+            | Self::TokenTransfers
+            | Self::MakerTrades
+            | Self::PoolTrades
+            | Self::ExchangeTrades
+            | Self::EmitterLogs
+            | Self::SourceLogs
+            | Self::Topic0Logs
+            | Self::Topic1Logs
+            | Self::Topic2Logs
+            | Self::Topic3Logs
+            | Self::TokenNfts
+            | Self::NftTransfers => false,
+        }
     }
 }
 
-/// The owner of the trades of an exchange.
+/// The owner of the trades of an exchange. A style has one bit: a third one needs another layout of the table.
 pub(crate) fn exchange_owner(factory: AddressId, style: PoolStyle) -> u64 {
-    factory << 1 | u64::from(style == PoolStyle::V3)
+    let style = match style {
+        PoolStyle::V2 => 0,
+        PoolStyle::V3 => 1,
+    };
+    factory << 1 | style
 }
 
 /// The bits of an entry that say what its owner is to it.
@@ -195,11 +223,13 @@ pub(crate) struct Run {
 impl Run {
     /// From the columns of a list.
     pub(crate) fn from_row(row: &Row, list: List) -> Result<Self, StoreError> {
-        let before = Counts {
-            total: row.u64(1)?,
-            sent: row.option_u64(3)?.unwrap_or_default(),
-            received: row.option_u64(4)?.unwrap_or_default(),
+        let (sent, received) = match (list.has_roles(), row.option_u64(3)?, row.option_u64(4)?) {
+            (true, Some(sent), Some(received)) => (sent, received),
+            // Not counted.
+            (false, None, None) => (0, 0),
+            _ => return Err(StoreError::Corrupt("a run with the counts of another list")),
         };
+        let before = Counts { total: row.u64(1)?, sent, received };
         let rest = row.value::<Option<Vec<i32>>>(5)?.unwrap_or_default();
         Ok(Self { owner: row.u64(0)?, before, first: row.value(2)?, rest, has_roles: list.has_roles() })
     }

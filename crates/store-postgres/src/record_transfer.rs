@@ -93,6 +93,7 @@ impl RecordTransfer for PostgresTransfer {
         count: usize,
         _now: UnixMillis,
     ) -> Result<Vec<Record>, StoreError> {
+        RecordPosition::check(after, kind)?;
         let mut connection = self.database.connection().await?;
         let client = &snapshot(&mut connection).await?;
         match kind {

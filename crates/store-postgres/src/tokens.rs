@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use domain::{Address, AuditResult, BalanceSource, BlockNumber, Token, TokenKind, TokenMetadata};
+use domain::{Address, AuditResult, Balance, BalanceSource, BlockNumber, Token, TokenKind, TokenMetadata};
 use store::{StoreError, fetch_policy};
 use tokio_postgres::Row;
 
 use crate::{
     database::{Connection, execute, query},
     lists::AddressId,
-    rows::{RowExt, int8},
+    numeric::Numeric,
+    rows::{RowExt, int8, to_u256},
 };
 
 /// The result of the last audit.
@@ -30,6 +31,8 @@ pub(crate) struct TokenRow {
     pub(crate) transfers: u64,
     pub(crate) holders: u64,
     pub(crate) overdrafts: u64,
+    /// What all holders have together: see [`Token::held`].
+    pub(crate) held: Balance,
     pub(crate) is_fetched: bool,
     pub(crate) requested_at: Option<BlockNumber>,
     pub(crate) new_since: Option<BlockNumber>,
@@ -44,11 +47,11 @@ pub(crate) struct TokenRow {
 /// The columns of [`TokenRow`], of a token `t` with the address `a`.
 pub(crate) const COLUMNS: &str = "t.id, a.address, t.kind, t.transfers, t.holders, t.overdrafts, t.is_fetched, t.requested_at,
     t.new_since, t.pending_since, t.audit, t.audit_block, t.audit_transfers, t.is_audit_due, t.call_fetched, t.call_holding,
-    t.sweep_from";
+    t.sweep_from, t.held";
 /// The columns of [`Token`]: those of [`TokenRow`] and the metadata.
 pub(crate) const TOKEN: &str = "t.id, a.address, t.kind, t.transfers, t.holders, t.overdrafts, t.is_fetched, t.requested_at,
     t.new_since, t.pending_since, t.audit, t.audit_block, t.audit_transfers, t.is_audit_due, t.call_fetched, t.call_holding,
-    t.sweep_from, t.name, t.symbol, t.decimals, t.total_supply";
+    t.sweep_from, t.held, t.name, t.symbol, t.decimals, t.total_supply";
 
 impl TokenRow {
     pub(crate) fn new(id: AddressId, address: Address, kind: TokenKind) -> Self {
@@ -59,6 +62,7 @@ impl TokenRow {
             transfers: 0,
             holders: 0,
             overdrafts: 0,
+            held: Balance::ZERO,
             is_fetched: false,
             requested_at: None,
             new_since: None,
@@ -75,7 +79,11 @@ impl TokenRow {
         let audit = match row.value::<Option<i16>>(first + 10)? {
             None => None,
             Some(result) => Some(Audit {
-                result: if result == 0 { AuditResult::AddsUp } else { AuditResult::DoesNotAddUp },
+                result: match result {
+                    0 => AuditResult::AddsUp,
+                    1 => AuditResult::DoesNotAddUp,
+                    _ => return Err(StoreError::Corrupt("an audit with an unknown result")),
+                },
                 block: row.u64(first + 11)?,
                 transfers: row.u64(first + 12)?,
             }),
@@ -96,6 +104,7 @@ impl TokenRow {
             call_fetched: row.u64(first + 14)?,
             call_holding: row.u64(first + 15)?,
             sweep_from: row.option_u64(first + 16)?,
+            held: row.value::<Numeric>(first + 17)?.0,
         })
     }
 
@@ -120,6 +129,13 @@ impl TokenRow {
         }
     }
 
+    /// Replaces a part of what holders have by another.
+    pub(crate) fn change_held(&mut self, old: Balance, new: Balance) -> Result<(), StoreError> {
+        let held = self.held.checked_add(new).and_then(|held| held.checked_sub(old));
+        self.held = held.ok_or(StoreError::Corrupt("holders that have more than all of a token"))?;
+        Ok(())
+    }
+
     /// Its metadata has to be fetched, at a block or later.
     pub(crate) fn mark_pending(&mut self, since: BlockNumber) {
         self.pending_since = Some(since);
@@ -134,10 +150,11 @@ impl TokenRow {
 pub(crate) fn token_from_row(row: &Row, first: usize) -> Result<Token, StoreError> {
     let token = TokenRow::from_row(row, first)?;
     let metadata = TokenMetadata {
-        name: row.text(first + 17)?,
-        symbol: row.text(first + 18)?,
-        decimals: decimals_from(row.value(first + 19)?)?,
-        total_supply: row.amount(first + 20)?,
+        // Without text, it was not fetched, and there is no block of that either.
+        name: row.option_text(first + 18)?.unwrap_or_default(),
+        symbol: row.option_text(first + 19)?.unwrap_or_default(),
+        decimals: option_decimals(row, first + 20)?,
+        total_supply: row.value::<Option<Numeric>>(first + 21)?.map(to_u256).transpose()?,
         requested_at: token.requested_at,
     };
     Ok(Token {
@@ -146,13 +163,22 @@ pub(crate) fn token_from_row(row: &Row, first: usize) -> Result<Token, StoreErro
         metadata,
         holder_count: token.holder_count(),
         transfer_count: token.transfers,
+        held: token.held,
         balance_source: token.balance_source(),
         audited_block: token.audit.map(|audit| audit.block),
     })
 }
 
-pub(crate) fn decimals_from(decimals: i16) -> Result<u8, StoreError> {
-    u8::try_from(decimals).map_err(|_| StoreError::Corrupt("a token with an invalid number of decimals"))
+pub(crate) fn option_decimals(row: &Row, column: usize) -> Result<Option<u8>, StoreError> {
+    let decimals = row.value::<Option<i16>>(column)?.map(u8::try_from).transpose();
+    decimals.map_err(|_| StoreError::Corrupt("a token with an invalid number of decimals"))
+}
+
+fn audit_number(result: AuditResult) -> i16 {
+    match result {
+        AuditResult::AddsUp => 0,
+        AuditResult::DoesNotAddUp => 1,
+    }
 }
 
 pub(crate) fn kind_number(kind: TokenKind) -> i16 {
@@ -202,21 +228,19 @@ pub(crate) async fn save(
         return Ok(());
     }
     let kinds: Vec<i16> = tokens.clone().into_iter().map(|token| kind_number(token.kind)).collect();
-    let audits: Vec<Option<i16>> = tokens
-        .clone()
-        .into_iter()
-        .map(|token| token.audit.map(|audit| i16::from(audit.result == AuditResult::DoesNotAddUp)))
-        .collect();
+    let audits: Vec<Option<i16>> =
+        tokens.clone().into_iter().map(|token| token.audit.map(|audit| audit_number(audit.result))).collect();
+    let held: Vec<Numeric> = tokens.clone().into_iter().map(|token| Numeric(token.held)).collect();
     let due: Vec<bool> = tokens.clone().into_iter().map(|token| token.is_audit_due).collect();
     let sql = "insert into token (id, kind, transfers, holders, overdrafts, new_since, pending_since, audit, audit_block,
-            audit_transfers, is_audit_due, call_fetched, call_holding, sweep_from)
+            audit_transfers, is_audit_due, call_fetched, call_holding, sweep_from, held)
         select * from unnest($1::int8[], $2::int2[], $3::int8[], $4::int8[], $5::int8[], $6::int8[], $7::int8[], $8::int2[],
-            $9::int8[], $10::int8[], $11::boolean[], $12::int8[], $13::int8[], $14::int8[])
+            $9::int8[], $10::int8[], $11::boolean[], $12::int8[], $13::int8[], $14::int8[], $15::numeric[])
         on conflict (id) do update set transfers = excluded.transfers, holders = excluded.holders,
             overdrafts = excluded.overdrafts, new_since = excluded.new_since, pending_since = excluded.pending_since,
             audit = excluded.audit, audit_block = excluded.audit_block, audit_transfers = excluded.audit_transfers,
             is_audit_due = excluded.is_audit_due, call_fetched = excluded.call_fetched,
-            call_holding = excluded.call_holding, sweep_from = excluded.sweep_from";
+            call_holding = excluded.call_holding, sweep_from = excluded.sweep_from, held = excluded.held";
     execute(
         client,
         sql,
@@ -235,6 +259,7 @@ pub(crate) async fn save(
             &numbers(|token| token.call_fetched),
             &numbers(|token| token.call_holding),
             &options(|token| token.sweep_from),
+            &held,
         ],
     )
     .await?;

@@ -132,7 +132,7 @@ impl WebhookRecords for PostgresWebhookRecords {
         change!(self, |change| {
             let is_known = execute(change.tx, "delete from webhook where id = $1", &[&int8(id)]).await? > 0;
             if is_known {
-                change.progress.webhooks = change.progress.webhooks.saturating_sub(1);
+                change.progress.webhooks = change.progress.webhooks.checked_sub(1).ok_or(change::MISCOUNTED)?;
                 change.progress.version += 1;
                 change.orphan_log(id).await?;
                 change.note(id).await?;

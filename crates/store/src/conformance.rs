@@ -139,8 +139,8 @@ async fn fetch_pending_tokens(subject: &mut Subject, model: &mut Model, rng: &mu
         let metadata = TokenMetadata {
             name: format!("Token {}", rng.random::<u16>()),
             symbol: "TKN".to_owned(),
-            decimals: rng.random(),
-            total_supply: U256::from_limbs(rng.random()),
+            decimals: rng.random::<bool>().then(|| rng.random()),
+            total_supply: rng.random::<bool>().then(|| U256::from_limbs(rng.random())),
             requested_at: Some(tip.number),
         };
         model.save_token_metadata(address, metadata.clone());

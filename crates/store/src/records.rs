@@ -5,7 +5,7 @@ use domain::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    MatchedBlock,
+    MatchedBlock, StoreError,
     record_json::{
         ApiKeyJson, DeliveryJson, DeploymentJson, DropCountJson, MatchedBlockJson, TransactionFailureJson,
         VerificationJobJson, VerifiedCodeJson, WebhookJson, optional_block, optional_location,
@@ -216,6 +216,17 @@ pub enum RecordPosition {
 }
 
 impl RecordPosition {
+    /// Checks a position to continue after: with one of another kind, all records of the kind would be read again.
+    ///
+    /// # Errors
+    /// If it is of another kind.
+    pub fn check(after: Option<Self>, kind: RecordKind) -> Result<(), StoreError> {
+        match after {
+            Some(after) if after.kind() != kind => Err(StoreError::Corrupt("a position among records of another kind")),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     #[must_use]
     pub fn kind(&self) -> RecordKind {
         match self {

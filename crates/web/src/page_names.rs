@@ -93,6 +93,11 @@ impl PageNames {
         TokenLink::new(address, symbol, name, self.note(address))
     }
 
+    /// Without names that were read from the contract, a link shows the address.
+    pub(crate) fn token_if_read(&self, address: Address, symbol: Option<&str>, name: Option<&str>) -> TokenLink {
+        self.token(address, symbol.unwrap_or_default(), name.unwrap_or_default())
+    }
+
     fn note(&self, address: Address) -> KnownAddresses {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(address);
         Arc::clone(&self.known)

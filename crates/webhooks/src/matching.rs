@@ -153,9 +153,9 @@ mod tests {
             tx_hash: B256::ZERO,
             block_number: 5,
             timestamp: 0,
-            token_name: String::new(),
-            token_symbol: String::new(),
-            token_decimals: 0,
+            token_name: None,
+            token_symbol: None,
+            token_decimals: None,
         }
     }
 

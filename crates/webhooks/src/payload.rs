@@ -6,6 +6,7 @@ use domain::{
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
+use store::StoreError;
 
 #[derive(Serialize)]
 struct Message<T> {
@@ -34,9 +35,11 @@ struct TransferData<'a> {
     #[serde(flatten)]
     tx: TxData,
     token_address: String,
-    token_name: &'a str,
-    token_symbol: &'a str,
-    token_decimals: u8,
+    /// Null if it was not read from the contract in time, like the symbol.
+    token_name: Option<&'a str>,
+    token_symbol: Option<&'a str>,
+    /// Null if it was not read in time, or if the contract has none.
+    token_decimals: Option<u8>,
     token_type: &'static str,
     token_id: Option<String>,
     log_index: u32,
@@ -99,8 +102,8 @@ pub(crate) fn token_transfer(
             block_hash: format!("{:#x}", block.hash),
         },
         token_address: format!("{:#x}", event.token),
-        token_name: &transfer.token_name,
-        token_symbol: &transfer.token_symbol,
+        token_name: transfer.token_name.as_deref(),
+        token_symbol: transfer.token_symbol.as_deref(),
         token_decimals: transfer.token_decimals,
         token_type: prefix.name(event.kind),
         token_id: event.token_id.map(|id| id.to_string()),
@@ -130,17 +133,15 @@ pub(crate) fn internal(transaction: &InternalTransaction, block: &BlockRef, incl
 }
 
 /// The retraction of a message: the same data with the id and event of the retracted message.
-pub(crate) fn removed(delivery: &Delivery, retracted: &[u8]) -> Bytes {
-    let mut retracted: Map<String, Value> = serde_json::from_slice(retracted).unwrap_or_default();
-    let mut data = match retracted.remove("data") {
-        Some(Value::Object(data)) => data,
-        _ => Map::new(),
-    };
+pub(crate) fn removed(delivery: &Delivery, retracted: &[u8]) -> Result<Bytes, StoreError> {
+    const INVALID: StoreError = StoreError::Corrupt("a message that is not one of ours");
+    let mut retracted: Map<String, Value> = serde_json::from_slice(retracted).map_err(|_| INVALID)?;
+    let Some(Value::Object(mut data)) = retracted.remove("data") else { return Err(INVALID) };
     data.insert("removedEvent".to_owned(), event_name(delivery.kind).into());
     data.insert("removedDelivery".to_owned(), delivery.id.to_string().into());
     let inclusion = retracted.get("inclusion").and_then(Value::as_u64).and_then(|count| u32::try_from(count).ok());
-    let timestamp = retracted.get("timestamp").and_then(Value::as_str).unwrap_or_default();
-    serialize(EventKind::Removed, timestamp.to_owned(), inclusion, data)
+    let timestamp = retracted.get("timestamp").and_then(Value::as_str).ok_or(INVALID)?;
+    Ok(serialize(EventKind::Removed, timestamp.to_owned(), inclusion, data))
 }
 
 pub(crate) fn ping(webhook: WebhookId, now: UnixMillis) -> Bytes {
@@ -228,9 +229,9 @@ mod tests {
             tx_hash: B256::repeat_byte(1),
             block_number: 77,
             timestamp: 1_794_700_800,
-            token_name: "A \"token\"".to_owned(),
-            token_symbol: "TKN".to_owned(),
-            token_decimals: 18,
+            token_name: Some("A \"token\"".to_owned()),
+            token_symbol: Some("TKN".to_owned()),
+            token_decimals: Some(18),
         };
         let block = BlockRef { number: 77, hash: B256::repeat_byte(2) };
         let message = json_of(&token_transfer(&transfer, &block, TokenPrefix::Bep, None));
@@ -247,7 +248,7 @@ mod tests {
     fn a_removal_repeats_the_data_and_names_the_retracted_message() {
         let original = tx(&transaction(), None);
         let delivery = delivered();
-        let message = json_of(&removed(&delivery, &original));
+        let message = json_of(&removed(&delivery, &original).unwrap());
         assert_eq!((&message["event"], &message["timestamp"]), (&json!("removed"), &json!("2026-11-15T00:00:00.000Z")));
         assert_eq!(message["data"]["hash"], json_of(&original)["data"]["hash"]);
         assert_eq!(
@@ -258,12 +259,19 @@ mod tests {
     }
 
     #[test]
+    fn a_damaged_message_is_not_retracted_with_empty_data() {
+        for damaged in [&b""[..], b"{", b"{}", br#"{"data":{}}"#, br#"{"timestamp":"2026-11-15T00:00:00.000Z"}"#] {
+            assert!(matches!(removed(&delivered(), damaged), Err(StoreError::Corrupt(_))));
+        }
+    }
+
+    #[test]
     fn messages_of_a_reincluded_block_and_their_removals_have_an_inclusion_count() {
         let again = tx(&transaction(), Some(2));
         let (message, first) = (json_of(&again), json_of(&tx(&transaction(), None)));
         assert_eq!((&message["inclusion"], &message["data"]), (&json!(2), &first["data"]));
         assert_eq!(first.get("inclusion"), None);
-        assert_eq!(json_of(&removed(&delivered(), &again))["inclusion"], 2);
+        assert_eq!(json_of(&removed(&delivered(), &again).unwrap())["inclusion"], 2);
     }
 
     #[test]

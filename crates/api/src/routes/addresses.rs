@@ -1,7 +1,7 @@
 use axum::extract::State;
 use domain::{Address, AddressOverview, Code};
-use enrichment::{AccountError, AccountSource, SourcedAccount};
-use store::{ChainReader, VerifiedContracts};
+use enrichment::{AccountSource, SourcedAccount};
+use store::VerifiedContracts;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
@@ -23,7 +23,8 @@ pub(super) fn router() -> OpenApiRouter<App> {
 /// Address detail
 ///
 /// An address that no indexed block contains is found if the node knows a balance, a nonce or code: with these,
-/// `txCount` 0, and null for `firstSeen` and `lastSeen`.
+/// `txCount` 0, and null for `firstSeen` and `lastSeen`. If the node does not answer, the last known balance is returned; if
+/// none is known, the response is 503 `node_unavailable`.
 #[utoipa::path(
     get,
     path = "/addresses/{address}",
@@ -54,31 +55,24 @@ async fn get_address(
         recent,
         token,
     } = overview;
-    let (account, is_current) = match app.accounts.get_with_source(tip, address).await {
-        Ok(SourcedAccount { account, source }) => (Some(account), source == AccountSource::Node),
-        // The index has everything except the balance and the nonce.
-        Err(AccountError::Unavailable(cause)) => {
-            let error: &dyn std::error::Error = &cause;
-            tracing::debug!(error, %address, "no account from the node: responding from the index alone");
-            (None, false)
-        }
-        Err(AccountError::Store(error)) => return Err(error.into()),
-    };
-    let code = match account {
-        Some(account) => account.code,
-        None => indexed_code(&*app.chain, address).await?,
-    };
+    // The index has everything except the balance and the code. Without these, the request is refused: their types have no
+    // value for "unknown".
+    let SourcedAccount { account, source } = app.accounts.get_with_source(tip, address).await?;
+    let coverage = app.chain.coverage().await?;
     let labels = app.names.labels();
     let label = labels.find(&address);
-    let token = token.map(|token| wire::Token::new(token, app.token_prefix()));
-    let source = find_source(&*app.verified, address, code).await?;
-    let detail = wire::AddressDetail::new(&summary, account.as_ref(), code, label, recent, token)
+    let token = token.map(|token| wire::Token::new(token, app.token_prefix(), coverage));
+    let verified = find_source(&*app.verified, address, account.code).await?;
+    let detail = wire::AddressDetail::new(&summary, &account, label, recent, token)
         .with_counts(transfer_count, trade_count, log_count)
         .with_internal(internal_tx_count, internal_reach)
-        .with_source(source);
-    let response = JsonResponse::new(detail.with_coverage(app.chain.coverage().await?), Freshness::UntilNextBlock);
+        .with_source(verified);
+    let response = JsonResponse::new(detail.with_coverage(coverage), Freshness::UntilNextBlock);
     // An account at the tip is valid until the tip changes; an older one only until the node responds again.
-    Ok(if is_current { response.cacheable() } else { response })
+    Ok(match source {
+        AccountSource::Node => response.cacheable(),
+        AccountSource::Store => response,
+    })
 }
 
 /// An address that no indexed block contains: found if the node knows a balance, a nonce or code.
@@ -116,11 +110,6 @@ async fn list_address_tokens(
     let page = app.chain.list_address_tokens(address, paging.newest_first()).await?;
     let list = wire::TokenBalanceList::new(page, app.token_prefix(), paging, app.chain.coverage().await?);
     Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
-}
-
-/// The code at an address, as far as it is indexed.
-async fn indexed_code(chain: &dyn ChainReader, address: Address) -> Result<Code, ApiError> {
-    Ok(chain.find_code_hash(address).await?.map_or(Code::None, |hash| Code::Contract { hash }))
 }
 
 /// The verified source of the code at an address.

@@ -1,5 +1,5 @@
 use axum::extract::State;
-use domain::{Page, PageRequest, Trade, TradeFilter};
+use domain::{Coverage, Page, PageRequest, Trade, TradeFilter};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
@@ -69,12 +69,18 @@ async fn run_query(
     ValidBody(QueryBody { selection, window }): ValidBody<QueryBody>,
 ) -> Result<JsonResponse<wire::QueryResponse>, ApiError> {
     let entity = selection.entity().name();
-    let found = select(&app, selection, window).await?;
-    let response = wire::QueryResponse::new(entity, found, window, app.chain.coverage().await?);
+    let coverage = app.chain.coverage().await?;
+    let found = select(&app, selection, window, coverage).await?;
+    let response = wire::QueryResponse::new(entity, found, window, coverage);
     Ok(JsonResponse::new(response, Freshness::Momentary).cacheable())
 }
 
-async fn select(app: &App, selection: Selection, window: PageRequest) -> Result<Page<QueryRecord>, ApiError> {
+async fn select(
+    app: &App,
+    selection: Selection,
+    window: PageRequest,
+    coverage: Coverage,
+) -> Result<Page<QueryRecord>, ApiError> {
     let (chain, prefix) = (&app.chain, app.token_prefix());
     Ok(match selection {
         Selection::Transactions(filter) => {
@@ -87,7 +93,7 @@ async fn select(app: &App, selection: Selection, window: PageRequest) -> Result<
         }
         Selection::Tokens => {
             let page = chain.list_tokens(window).await?;
-            records(page, |token| QueryRecord::Token(wire::Token::new(token, prefix)))
+            records(page, |token| QueryRecord::Token(wire::Token::new(token, prefix, coverage)))
         }
         Selection::TokenTransfers(filter) => {
             let page = chain.list_transfers(&filter, window).await?;

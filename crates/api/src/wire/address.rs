@@ -9,7 +9,7 @@ use super::{Address, Coverage, Decimal, Hash, Timestamp, Token, Transaction};
 #[serde(rename_all = "camelCase")]
 pub struct AddressDetail {
     pub address: Address,
-    /// In wei, at `balanceBlock`; `"0"` if that is null.
+    /// In wei, at `balanceBlock`.
     pub balance: Decimal,
     /// Transactions from or to the address.
     #[schema(example = 12)]
@@ -41,14 +41,12 @@ pub struct AddressDetail {
     /// Logs that the contract at the address emitted, as far as they are indexed: see `completeFrom` of `/logs`.
     #[schema(example = 40)]
     pub log_count: u64,
-    /// Null if `balanceBlock` is null.
-    #[schema(required = true, example = 7)]
-    pub nonce: Option<u64>,
+    #[schema(example = 7)]
+    pub nonce: u64,
     /// The block of `balance`, `nonce` and `isContract`: the newest indexed one, or an older one while the node is
-    /// unavailable. Null if the node is unavailable and no earlier response is stored: then all other fields are from the
-    /// index alone.
-    #[schema(required = true, example = 21_000_000)]
-    pub balance_block: Option<u64>,
+    /// unavailable.
+    #[schema(example = 21_000_000)]
+    pub balance_block: u64,
     /// Null if the address has no code.
     #[schema(required = true)]
     pub contract: Option<Contract>,
@@ -82,12 +80,10 @@ pub struct Contract {
 }
 
 impl AddressDetail {
-    /// `account` is None if the node is unavailable and none is stored; `code` is from the account or the index.
     #[must_use]
     pub fn new(
         summary: &AddressSummary,
-        account: Option<&Account>,
-        code: Code,
+        account: &Account,
         label: Option<&str>,
         recent: Vec<domain::Transaction>,
         token: Option<Token>,
@@ -95,9 +91,9 @@ impl AddressDetail {
         let token_name = token.as_ref().map(|token| token.name.as_str()).filter(|name| !name.is_empty());
         Self {
             address: summary.address.into(),
-            balance: account.map(|account| account.balance).unwrap_or_default().into(),
+            balance: account.balance.into(),
             tx_count: summary.tx_count,
-            is_contract: code.is_contract() || (account.is_none() && summary.creation.is_some()),
+            is_contract: account.code.is_contract(),
             label: label.or(token_name).map(str::to_owned),
             first_seen: Some(Timestamp::from_unix_seconds(summary.first_seen)),
             last_seen: Some(Timestamp::from_unix_seconds(summary.last_seen)),
@@ -107,9 +103,9 @@ impl AddressDetail {
             internal_tx_count: 0,
             internal_transactions_from: None,
             log_count: 0,
-            nonce: account.map(|account| account.nonce),
-            balance_block: account.map(|account| account.block),
-            contract: Contract::of(summary.creation, code),
+            nonce: account.nonce,
+            balance_block: account.block,
+            contract: Contract::of(summary.creation, account.code),
             token,
             coverage: domain::Coverage::default().into(),
         }
@@ -132,8 +128,8 @@ impl AddressDetail {
             internal_tx_count: 0,
             internal_transactions_from: None,
             log_count: 0,
-            nonce: Some(account.nonce),
-            balance_block: Some(account.block),
+            nonce: account.nonce,
+            balance_block: account.block,
             contract: Contract::of(None, account.code),
             token: None,
             coverage: domain::Coverage::default().into(),
@@ -228,21 +224,14 @@ mod tests {
         };
         let summary = AddressSummary { creation: Some(creation), ..summary() };
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
-        insta::assert_json_snapshot!(AddressDetail::new(
-            &summary,
-            Some(&account),
-            account.code,
-            Some("Treasury"),
-            vec![call()],
-            None
-        ));
+        insta::assert_json_snapshot!(AddressDetail::new(&summary, &account, Some("Treasury"), vec![call()], None));
     }
 
     #[test]
     fn an_account_that_delegates_has_no_contract() {
         let target = Address::repeat_byte(9);
         let account = account(Code::Delegation { target });
-        let detail = AddressDetail::new(&summary(), Some(&account), account.code, None, vec![], None);
+        let detail = AddressDetail::new(&summary(), &account, None, vec![], None);
         insta::assert_json_snapshot!(detail);
     }
 
@@ -254,11 +243,10 @@ mod tests {
             let account = account(Code::Contract { hash: B256::repeat_byte(3) });
             AddressDetail::new(
                 &summary(),
-                Some(&account),
-                account.code,
+                &account,
                 label,
                 vec![],
-                Some(Token::new(token, TokenPrefix::Bep)),
+                Some(Token::new(token, TokenPrefix::Bep, domain::Coverage::default())),
             )
         };
         assert_eq!(detail(None, "Coin").label.as_deref(), Some("Coin"));
@@ -272,7 +260,7 @@ mod tests {
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
         let detail = |label, twin_of| {
             let source = KnownSource { name: "Vault".to_owned(), twin_of };
-            AddressDetail::new(&summary(), Some(&account), account.code, label, vec![], None).with_source(Some(source))
+            AddressDetail::new(&summary(), &account, label, vec![], None).with_source(Some(source))
         };
         let verified = detail(None, None);
         let contract = verified.contract.unwrap();
@@ -286,23 +274,9 @@ mod tests {
     }
 
     #[test]
-    fn without_an_account_the_balance_block_is_null() {
-        let detail = AddressDetail::new(&summary(), None, Code::None, None, vec![call()], None);
-        assert_eq!((detail.nonce, detail.balance_block, detail.is_contract), (None, None, false));
-        let creation = Creation {
-            creator: Address::repeat_byte(1),
-            tx_hash: B256::repeat_byte(2),
-            block_hash: B256::repeat_byte(3),
-        };
-        let created = AddressSummary { creation: Some(creation), ..summary() };
-        assert!(AddressDetail::new(&created, None, Code::None, None, vec![], None).is_contract);
-    }
-
-    #[test]
     fn a_contract_of_unknown_origin_has_no_creator() {
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
-        let contract =
-            AddressDetail::new(&summary(), Some(&account), account.code, None, vec![], None).contract.unwrap();
+        let contract = AddressDetail::new(&summary(), &account, None, vec![], None).contract.unwrap();
         assert_eq!((contract.creator, contract.creation_tx_hash), (None, None));
     }
 }

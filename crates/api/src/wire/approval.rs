@@ -14,12 +14,14 @@ pub struct Approval {
     /// Null if no transfer of the token is indexed.
     #[schema(required = true)]
     pub token_type: Option<TokenType>,
-    #[schema(example = "Tether USD")]
-    pub token_name: String,
-    #[schema(example = "USDT")]
-    pub token_symbol: String,
-    #[schema(example = 18)]
-    pub token_decimals: u8,
+    /// Null until it is read from the contract, as is the symbol; empty if the contract has none.
+    #[schema(required = true, example = "Tether USD")]
+    pub token_name: Option<String>,
+    #[schema(required = true, example = "USDT")]
+    pub token_symbol: Option<String>,
+    /// Null until it is read, and if the contract has none.
+    #[schema(required = true, example = 18)]
+    pub token_decimals: Option<u8>,
     /// Who may transfer the token.
     pub spender: Address,
     pub scope: Scope,
@@ -138,9 +140,9 @@ mod tests {
         let amount = domain::Approval {
             token: Address::repeat_byte(0xdd),
             token_kind: Some(TokenKind::Bep20),
-            token_name: "Coin".to_owned(),
-            token_symbol: "COIN".to_owned(),
-            token_decimals: 18,
+            token_name: Some("Coin".to_owned()),
+            token_symbol: Some("COIN".to_owned()),
+            token_decimals: Some(18),
             spender: Address::repeat_byte(0xbb),
             scope: ApprovalScope::Amount,
             value: U256::MAX,

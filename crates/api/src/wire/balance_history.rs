@@ -83,7 +83,7 @@ impl BalanceHistory {
     pub fn new(address: domain::Address, history: enrichment::BalanceHistory, prefix: TokenPrefix) -> Self {
         Self {
             address: address.into(),
-            token: history.token.map(|token| Token::new(token, prefix)),
+            token: history.token.map(|token| Token::new(token, prefix, history.coverage)),
             points: history.points.into_iter().map(BalancePoint::from).collect(),
             complete_from: history.complete_from,
             complete: history.is_complete,

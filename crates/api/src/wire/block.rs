@@ -21,9 +21,9 @@ pub struct Block {
     /// Null before EIP-1559.
     #[schema(required = true)]
     pub base_fee_per_gas: Option<Decimal>,
-    /// Size of the encoded block in bytes.
-    #[schema(example = 77_012)]
-    pub size: u64,
+    /// Size of the encoded block in bytes; null if the node did not tell it.
+    #[schema(required = true, example = 77_012)]
+    pub size: Option<u64>,
 }
 
 impl From<domain::Block> for Block {
@@ -38,7 +38,7 @@ impl From<domain::Block> for Block {
             gas_limit: block.gas_limit.into(),
             parent_hash: block.parent_hash.into(),
             base_fee_per_gas: block.base_fee_per_gas.map(Decimal::from),
-            size: block.size,
+            size: Some(block.size).filter(|size| *size > 0),
         }
     }
 }

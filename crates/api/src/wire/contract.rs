@@ -154,6 +154,8 @@ pub struct VerifiedContract {
     /// The ABI-encoded arguments of this deployment; null if the creation code is unknown or does not match.
     #[schema(required = true, pattern = "^0x([0-9a-f]{2})*$", example = "0x")]
     pub constructor_arguments: Option<String>,
+    /// False if the node did not say whether the contract is a proxy or a diamond: then `proxy` and `facets` are unknown.
+    pub proxy_known: bool,
     /// Set if the contract is a proxy.
     #[schema(required = true)]
     pub proxy: Option<ContractProxy>,
@@ -244,7 +246,9 @@ impl From<contracts::calls::ProxyKind> for ProxyKind {
 
 impl VerifiedContract {
     #[must_use]
-    pub fn new(contract: domain::VerifiedContract, delegation: Delegation) -> Self {
+    pub fn new(contract: domain::VerifiedContract, delegation: Option<Delegation>) -> Self {
+        let proxy_known = delegation.is_some();
+        let Delegation { proxy, diamond } = delegation.unwrap_or_default();
         let kind = contract.code.runtime_match.into();
         let creation_match = contract.creation_match().map(MatchKind::from);
         let domain::VerifiedContract { address, twin_of, code, deployment } = contract;
@@ -273,12 +277,11 @@ impl VerifiedContract {
                 .collect(),
             libraries: creation_libraries.chain(code.libraries).map(|(name, address)| (name, address.into())).collect(),
             constructor_arguments: proof.map(|proof| hex::encode_prefixed(proof.arguments)),
-            facets: delegation
-                .diamond
+            facets: diamond
                 .map(|diamond| diamond.facets.into_iter().map(ContractFacet::from).collect())
                 .unwrap_or_default(),
-            proxy: delegation
-                .proxy
+            proxy_known,
+            proxy: proxy
                 .map(|proxy| ContractProxy { kind: proxy.kind.into(), implementation: proxy.implementation.into() }),
         }
     }
@@ -343,6 +346,6 @@ mod tests {
             Facet { address: Address::repeat_byte(7), selectors: vec![[1, 2, 3, 4]], verified: None },
         ];
         let delegation = Delegation { proxy: Some(proxy), diamond: Some(Diamond { facets, left_out: 0 }) };
-        insta::assert_json_snapshot!(VerifiedContract::new(contract, delegation));
+        insta::assert_json_snapshot!(VerifiedContract::new(contract, Some(delegation)));
     }
 }

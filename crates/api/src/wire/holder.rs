@@ -60,8 +60,8 @@ pub struct TokenBalance {
 
 impl TokenBalance {
     #[must_use]
-    pub fn new(held: domain::TokenBalance, prefix: TokenPrefix) -> Self {
-        Self { token: Token::new(held.token, prefix), balance: held.balance.into() }
+    pub fn new(held: domain::TokenBalance, prefix: TokenPrefix, coverage: domain::Coverage) -> Self {
+        Self { token: Token::new(held.token, prefix, coverage), balance: held.balance.into() }
     }
 }
 
@@ -90,7 +90,7 @@ impl TokenBalanceList {
         coverage: domain::Coverage,
     ) -> Self {
         Self {
-            tokens: held.items.into_iter().map(|held| TokenBalance::new(held, prefix)).collect(),
+            tokens: held.items.into_iter().map(|held| TokenBalance::new(held, prefix, coverage)).collect(),
             total: held.total,
             page: paging.page(),
             limit: paging.limit(),

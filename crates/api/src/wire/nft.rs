@@ -106,10 +106,11 @@ impl NftTransferList {
 pub struct HeldNft {
     pub token_address: Address,
     pub token_type: TokenType,
-    #[schema(example = "Kittens")]
-    pub token_name: String,
-    #[schema(example = "KIT")]
-    pub token_symbol: String,
+    /// Null until it is read from the contract, as is the symbol; empty if the contract has none.
+    #[schema(required = true, example = "Kittens")]
+    pub token_name: Option<String>,
+    #[schema(required = true, example = "KIT")]
+    pub token_symbol: Option<String>,
     pub token_id: Decimal,
     /// 1 for a BEP721 id.
     pub amount: Decimal,
@@ -189,8 +190,8 @@ mod tests {
         let held = domain::HeldNft {
             token: Address::repeat_byte(0xdd),
             kind: TokenKind::Bep1155,
-            token_name: "Kittens".to_owned(),
-            token_symbol: "KIT".to_owned(),
+            token_name: Some("Kittens".to_owned()),
+            token_symbol: Some("KIT".to_owned()),
             id: U256::from(7),
             amount: Balance::MAX,
         };

@@ -9,17 +9,19 @@ use crate::params::Paging;
 #[serde(rename_all = "camelCase")]
 pub struct Token {
     pub address: Address,
-    /// Empty if the contract does not provide it.
+    /// Empty if the contract has none, or if it is in `unknownFields`.
     #[schema(example = "Tether USD")]
     pub name: String,
-    /// Empty if the contract does not provide it.
+    /// Empty if the contract has none, or if it is in `unknownFields`.
     #[schema(example = "USDT")]
     pub symbol: String,
-    /// 0 if the contract does not provide it.
+    /// 0 if it is in `unknownFields`: the contract has none, or was not read yet.
     #[schema(example = 18)]
     pub decimals: u8,
     #[serde(rename = "type")]
     pub kind: TokenType,
+    /// From the contract or, if it has none, what is held by transfers: the ids of a BEP721 that exist, the units of all ids
+    /// of a BEP1155. 0 if it is in `unknownFields`.
     pub total_supply: Decimal,
     /// Addresses with a balance above zero.
     #[schema(example = 5_120)]
@@ -31,6 +33,19 @@ pub struct Token {
     /// The newest block at which indexed balances were compared with the contract's, or null.
     #[schema(required = true, example = 20_999_990)]
     pub audited_block: Option<u64>,
+    /// Fields that are not known: what stands in them is no value. A new token is read from its contract a moment after the
+    /// block.
+    pub unknown_fields: Vec<TokenField>,
+}
+
+/// A field of a token that may be unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum TokenField {
+    Name,
+    Symbol,
+    Decimals,
+    TotalSupply,
 }
 
 /// BEP20, BEP721 or BEP1155; ERC instead of BEP if the operator configures it.
@@ -66,14 +81,24 @@ impl From<domain::BalanceSource> for BalanceSource {
 
 impl Token {
     #[must_use]
-    pub fn new(token: domain::Token, prefix: TokenPrefix) -> Self {
+    pub fn new(token: domain::Token, prefix: TokenPrefix, coverage: domain::Coverage) -> Self {
+        let total_supply = token.total_supply(coverage);
+        let metadata = token.metadata;
+        let known = [
+            (TokenField::Name, metadata.is_read()),
+            (TokenField::Symbol, metadata.is_read()),
+            (TokenField::Decimals, metadata.decimals.is_some()),
+            (TokenField::TotalSupply, total_supply.is_some()),
+        ];
         Self {
+            unknown_fields: known.into_iter().filter(|(_, is_known)| !is_known).map(|(field, _)| field).collect(),
             address: token.address.into(),
-            name: token.metadata.name,
-            symbol: token.metadata.symbol,
-            decimals: token.metadata.decimals,
+            name: metadata.name,
+            symbol: metadata.symbol,
+            // The types of these fields have no value for "unknown": it is in `unknownFields`.
+            decimals: metadata.decimals.unwrap_or(0),
             kind: TokenType::new(token.kind, prefix),
-            total_supply: token.metadata.total_supply.into(),
+            total_supply: total_supply.unwrap_or(domain::Balance::ZERO).into(),
             holder_count: token.holder_count,
             transfer_count: token.transfer_count,
             balance_source: token.balance_source.into(),
@@ -95,7 +120,7 @@ pub struct TokenDetail {
 impl TokenDetail {
     #[must_use]
     pub fn new(token: domain::Token, prefix: TokenPrefix, coverage: domain::Coverage) -> Self {
-        Self { token: Token::new(token, prefix), coverage: coverage.into() }
+        Self { token: Token::new(token, prefix, coverage), coverage: coverage.into() }
     }
 }
 
@@ -119,7 +144,7 @@ impl TokenList {
     #[must_use]
     pub fn new(tokens: Page<domain::Token>, prefix: TokenPrefix, paging: Paging, coverage: domain::Coverage) -> Self {
         Self {
-            tokens: tokens.items.into_iter().map(|token| Token::new(token, prefix)).collect(),
+            tokens: tokens.items.into_iter().map(|token| Token::new(token, prefix, coverage)).collect(),
             total: tokens.total,
             page: paging.page(),
             limit: paging.limit(),
@@ -130,7 +155,7 @@ impl TokenList {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use domain::{Address, TokenMetadata, U256};
+    use domain::{Address, Balance, TokenMetadata, U256};
 
     use super::*;
 
@@ -141,12 +166,13 @@ pub(super) mod tests {
             metadata: TokenMetadata {
                 name: "Coin of \"Alice\"".to_owned(),
                 symbol: "COIN".to_owned(),
-                decimals: 255,
-                total_supply: U256::MAX,
+                decimals: Some(255),
+                total_supply: Some(U256::MAX),
                 requested_at: Some(17),
             },
             holder_count: 3,
             transfer_count: 9,
+            held: Balance::from(8),
             balance_source: domain::BalanceSource::Events,
             audited_block: Some(16),
         }
@@ -168,6 +194,21 @@ pub(super) mod tests {
             Paging::default(),
             domain::Coverage { first_block: Some(0) }
         ));
+    }
+
+    #[test]
+    fn a_supply_that_the_contract_does_not_tell_is_what_holders_have_if_the_index_knows_all() {
+        let metadata = TokenMetadata { requested_at: Some(17), ..TokenMetadata::default() };
+        let token = domain::Token { kind: TokenKind::Bep721, metadata, ..coin() };
+        let supply = |token: &domain::Token, first_block| {
+            let token = Token::new(token.clone(), TokenPrefix::Bep, domain::Coverage { first_block });
+            (serde_json::to_value(&token.total_supply).unwrap(), token.unknown_fields)
+        };
+        assert_eq!(supply(&token, Some(0)), ("8".into(), vec![TokenField::Decimals]));
+        let unknown = ("0".into(), vec![TokenField::Decimals, TokenField::TotalSupply]);
+        assert_eq!(supply(&token, Some(1)), unknown, "transfers before the first block may be missing");
+        let inconsistent = domain::Token { balance_source: domain::BalanceSource::Calls, ..token };
+        assert_eq!(supply(&inconsistent, Some(0)), unknown);
     }
 
     #[test]

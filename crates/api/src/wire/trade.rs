@@ -34,14 +34,16 @@ pub struct DexTrade {
     /// In the token's smallest unit.
     pub amount_out: Decimal,
     pub factory: Address,
-    #[schema(example = "USDT")]
-    pub token_in_symbol: String,
-    #[schema(example = "WBNB")]
-    pub token_out_symbol: String,
-    #[schema(example = 18)]
-    pub token_in_decimals: u8,
-    #[schema(example = 18)]
-    pub token_out_decimals: u8,
+    /// Null until it is read from the contract, also if no transfer of the token is indexed; empty if the contract has none.
+    #[schema(required = true, example = "USDT")]
+    pub token_in_symbol: Option<String>,
+    #[schema(required = true, example = "WBNB")]
+    pub token_out_symbol: Option<String>,
+    /// Null until it is read, and if the contract has none.
+    #[schema(required = true, example = 18)]
+    pub token_in_decimals: Option<u8>,
+    #[schema(required = true, example = 18)]
+    pub token_out_decimals: Option<u8>,
 }
 
 impl DexTrade {
@@ -92,8 +94,8 @@ mod tests {
             tx_hash: B256::repeat_byte(0xcc),
             block_number: 17,
             timestamp: 1_794_700_800,
-            token_in: TradedToken { address: token1, symbol: "COIN".to_owned(), decimals: 6 },
-            token_out: TradedToken { address: token0, symbol: String::new(), decimals: 0 },
+            token_in: TradedToken { address: token1, symbol: Some("COIN".to_owned()), decimals: Some(6) },
+            token_out: TradedToken { address: token0, symbol: None, decimals: None },
         }
     }
 

@@ -30,12 +30,14 @@ pub struct TokenTransfer {
     /// Position in a batch transfer; 0 for all others.
     #[schema(example = 0)]
     pub batch_index: u32,
-    #[schema(example = "Tether USD")]
-    pub token_name: String,
-    #[schema(example = "USDT")]
-    pub token_symbol: String,
-    #[schema(example = 18)]
-    pub token_decimals: u8,
+    /// Null until it is read from the contract, as is the symbol; empty if the contract has none.
+    #[schema(required = true, example = "Tether USD")]
+    pub token_name: Option<String>,
+    #[schema(required = true, example = "USDT")]
+    pub token_symbol: Option<String>,
+    /// Null until it is read, and if the contract has none.
+    #[schema(required = true, example = 18)]
+    pub token_decimals: Option<u8>,
 }
 
 impl TokenTransfer {
@@ -83,9 +85,9 @@ pub(super) mod tests {
             tx_hash: B256::repeat_byte(0xcc),
             block_number: 17,
             timestamp: 1_794_700_800,
-            token_name: "Coin".to_owned(),
-            token_symbol: "COIN".to_owned(),
-            token_decimals: 18,
+            token_name: Some("Coin".to_owned()),
+            token_symbol: Some("COIN".to_owned()),
+            token_decimals: Some(18),
         }
     }
 
@@ -102,9 +104,9 @@ pub(super) mod tests {
         minted.event.batch_index = 3;
         minted.event.token_id = Some(U256::MAX);
         minted.event.value = U256::ZERO;
-        minted.token_name = String::new();
-        minted.token_symbol = String::new();
-        minted.token_decimals = 0;
+        minted.token_name = None;
+        minted.token_symbol = None;
+        minted.token_decimals = None;
         insta::assert_json_snapshot!(TokenTransfer::new(minted, TokenPrefix::Erc));
     }
 }

@@ -26,17 +26,19 @@ pub(super) async fn dispatch(app: &Arc<App>, action: &str, params: &Params) -> R
 async fn get_token(app: &App, params: &Params) -> Result<Answer, Failure> {
     let address = params.address("contractaddress")?;
     let token = app.services.chain.find_token(address).await?.ok_or_else(|| Failure::nothing("No data found"))?;
+    let coverage = app.services.chain.coverage().await?;
     Ok(Answer::Result(json!([{
         "contractAddress": format!("{address:#x}"),
         "tokenName": token.metadata.name,
         "symbol": token.metadata.symbol,
-        "divisor": token.metadata.decimals.to_string(),
+        // As in all of its lists, an empty text is what is not known.
+        "divisor": token.metadata.decimals.map(|decimals| decimals.to_string()).unwrap_or_default(),
         "tokenType": match token.kind {
             TokenKind::Bep20 => "ERC20",
             TokenKind::Bep721 => "ERC721",
             TokenKind::Bep1155 => "ERC1155",
         },
-        "totalSupply": token.metadata.total_supply.to_string(),
+        "totalSupply": token.total_supply(coverage).map(|supply| supply.to_string()).unwrap_or_default(),
     }])))
 }
 

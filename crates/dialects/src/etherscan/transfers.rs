@@ -125,8 +125,9 @@ impl TransferRows {
             "from": format!("{:#x}", event.from),
             "contractAddress": format!("{:#x}", event.token),
             "to": format!("{:#x}", event.to),
-            "tokenName": transfer.token_name,
-            "tokenSymbol": transfer.token_symbol,
+            // As in all of its lists, an empty text is what is not known.
+            "tokenName": transfer.token_name.as_deref().unwrap_or_default(),
+            "tokenSymbol": transfer.token_symbol.as_deref().unwrap_or_default(),
             "transactionIndex": transaction.index.to_string(),
             "logIndex": event.log_index.to_string(),
             "gas": detail.gas_limit.to_string(),
@@ -140,7 +141,10 @@ impl TransferRows {
         });
         let (token_id, value) = (event.token_id.unwrap_or_default().to_string(), event.value.to_string());
         let amount = match self.kind {
-            TokenKind::Bep20 => json!({ "value": value, "tokenDecimal": transfer.token_decimals.to_string() }),
+            TokenKind::Bep20 => {
+                let decimals = transfer.token_decimals.map(|decimals| decimals.to_string()).unwrap_or_default();
+                json!({ "value": value, "tokenDecimal": decimals })
+            }
             TokenKind::Bep721 => json!({ "tokenID": token_id, "tokenDecimal": "0" }),
             TokenKind::Bep1155 => json!({ "tokenID": token_id, "tokenValue": value }),
         };

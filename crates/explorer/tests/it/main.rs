@@ -58,6 +58,7 @@ mod token_prefix;
 mod tokens;
 mod top_accounts;
 mod traces;
+mod unknown_values;
 mod upgrade;
 mod webhooks;
 mod weight;

@@ -46,13 +46,13 @@ async fn indexed_data_is_served_while_the_node_is_down() {
         known,
         "the stored balance and its balanceBlock"
     );
-    assert_served_by_the_index_alone(&explorer, &not_queried).await;
+    assert_unknown(&explorer, &not_queried).await;
 
     // The balance is stored on disk, so it survives a restart.
     let (_, data) = explorer.stop().await;
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
     assert_eq!(explorer.json(&format!("/api/v1/addresses/{queried}")).await, known);
-    assert_served_by_the_index_alone(&explorer, &not_queried).await;
+    assert_unknown(&explorer, &not_queried).await;
     let total = blocks["total"].as_u64().unwrap() + 1;
     assert_eq!(explorer.json("/api/v1/blocks").await["total"], total);
     assert_eq!(explorer.json("/api/v1/stats").await["latestBlock"], total - 1);
@@ -65,10 +65,19 @@ async fn indexed_data_is_served_while_the_node_is_down() {
     read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "explorer and node");
 }
 
-async fn assert_served_by_the_index_alone(explorer: &TestExplorer, address: &str) {
-    let answer = explorer.json(&format!("/api/v1/addresses/{address}")).await;
-    assert_eq!((&answer["balanceBlock"], &answer["nonce"]), (&Value::Null, &Value::Null));
-    assert!(answer["txCount"].as_u64().is_some_and(|count| count > 0), "{answer}");
+/// An indexed address whose balance nobody knows is refused by the API, and its page has the rest.
+async fn assert_unknown(explorer: &TestExplorer, address: &str) {
+    let answer = explorer.get(&format!("/api/v1/addresses/{address}")).await;
+    assert_eq!((answer.status, &answer.json["code"]), (503, &json!("node_unavailable")), "{}", answer.text);
+    assert_eq!(answer.header("retry-after"), "5");
+    let list = explorer.json(&format!("/api/v1/transactions?address={address}")).await;
+    assert!(list["total"].as_u64().is_some_and(|total| total > 0), "{list}");
+    let page = explorer.get(&format!("/address/{address}")).await;
+    assert_eq!(page.status, 200);
+    let hash = list["transactions"][0]["hash"].as_str().unwrap();
+    for text in ["<dt>Balance</dt><dd class=\"muted\">Unknown: the node does not respond.</dd>", hash] {
+        assert!(page.text.contains(text), "{text}: {}", page.text);
+    }
 }
 
 #[tokio::test]

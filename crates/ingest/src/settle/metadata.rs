@@ -19,15 +19,18 @@ pub(crate) fn supply_call(token: Address) -> ContractCall {
     total_supply
 }
 
-/// Decodes the results of [`GETTERS`]. Invalid ones become empty or zero.
+/// Decodes the results of [`GETTERS`]. Invalid ones are those of a contract that has none.
 pub(super) fn read_metadata(kind: TokenKind, results: &[CallResult; GETTERS.len()]) -> TokenMetadata {
     let [name, symbol, decimals, total_supply] = results;
     TokenMetadata {
         name: read_text(bytes(name)),
         symbol: read_text(bytes(symbol)),
         // NFTs are indivisible, whatever their contract returns.
-        decimals: if kind == TokenKind::Bep20 { read_decimals(decimals) } else { 0 },
-        total_supply: read_number(total_supply).unwrap_or_default(),
+        decimals: match kind {
+            TokenKind::Bep20 => read_decimals(decimals),
+            TokenKind::Bep721 | TokenKind::Bep1155 => Some(0),
+        },
+        total_supply: read_number(total_supply),
         requested_at: None,
     }
 }
@@ -43,8 +46,8 @@ pub(crate) fn read_number(result: &CallResult) -> Option<U256> {
     word_at(bytes(result), 0).as_ref().map(number)
 }
 
-fn read_decimals(result: &CallResult) -> u8 {
-    read_number(result).and_then(|number| u8::try_from(number).ok()).unwrap_or_default()
+fn read_decimals(result: &CallResult) -> Option<u8> {
+    read_number(result).and_then(|number| u8::try_from(number).ok())
 }
 
 #[cfg(test)]
@@ -76,8 +79,11 @@ mod tests {
     fn a_conforming_token_is_decoded() {
         let results = [text("Wrapped BNB"), text("WBNB"), returned(uint(18)), returned(uint(1_000))];
         let metadata = read_metadata(TokenKind::Bep20, &results);
-        assert_eq!((metadata.name.as_str(), metadata.symbol.as_str(), metadata.decimals), ("Wrapped BNB", "WBNB", 18));
-        assert_eq!((metadata.total_supply, metadata.requested_at), (U256::from(1_000), None));
+        assert_eq!(
+            (metadata.name.as_str(), metadata.symbol.as_str(), metadata.decimals),
+            ("Wrapped BNB", "WBNB", Some(18))
+        );
+        assert_eq!((metadata.total_supply, metadata.requested_at), (Some(U256::from(1_000)), None));
     }
 
     #[test]
@@ -89,15 +95,15 @@ mod tests {
     }
 
     #[test]
-    fn invalid_decimals_are_zero() {
+    fn invalid_decimals_are_none() {
         for (result, decimals) in [
-            (returned(uint(0)), 0),
-            (returned(uint(255)), 255),
-            (returned(uint(256)), 0),
-            (returned([0xff; 32]), 0),
-            (returned([18]), 0),
-            (returned([uint(6), uint(9)].concat()), 6),
-            (CallResult::Reverted, 0),
+            (returned(uint(0)), Some(0)),
+            (returned(uint(255)), Some(255)),
+            (returned(uint(256)), None),
+            (returned([0xff; 32]), None),
+            (returned([18]), None),
+            (returned([uint(6), uint(9)].concat()), Some(6)),
+            (CallResult::Reverted, None),
         ] {
             assert_eq!(read_decimals(&result), decimals, "{result:?}");
         }
@@ -108,7 +114,7 @@ mod tests {
         let results = [text("Kitties"), text("KT"), returned(uint(18)), returned([0xff; 32])];
         for kind in [TokenKind::Bep721, TokenKind::Bep1155] {
             let metadata = read_metadata(kind, &results);
-            assert_eq!((metadata.decimals, metadata.total_supply), (0, U256::MAX));
+            assert_eq!((metadata.decimals, metadata.total_supply), (Some(0), Some(U256::MAX)));
         }
     }
 }

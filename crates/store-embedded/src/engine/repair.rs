@@ -48,8 +48,8 @@ impl LostRecords {
     fn note(&mut self, row_key: &[u8]) {
         let Some((tag, key)) = row_key.split_first() else { return };
         match Table::from_tag(*tag) {
-            Some(Table::ApiKey) => _ = self.api_keys.insert(number_in_key(key, 0)),
-            Some(Table::Webhook) => _ = self.webhooks.insert(number_in_key(key, 0)),
+            Some(Table::ApiKey) => self.api_keys.extend(number_in_key(key, 0)),
+            Some(Table::Webhook) => self.webhooks.extend(number_in_key(key, 0)),
             Some(Table::VerifiedNumber) => self.verified.extend(key.get(..ADDRESS_BYTES).map(<[u8]>::to_vec)),
             _ => {}
         }

@@ -9,6 +9,10 @@ enum Origin {
     Chain,
     /// Users, and what happened to what they left. It cannot be had again: a new index takes it over from the one before.
     Record,
+    /// Records and the chain: which verified contracts the index has with their code.
+    Listed,
+    /// The node, when somebody looked at it.
+    Viewed,
     /// Something else: data fetched or to be fetched from the node, data computed behind the tip, and undo data.
     Other,
 }
@@ -98,7 +102,7 @@ tables! {
     /// number -> the undo record of the block.
     Undo = 0x41, State, Other;
     /// address -> the account as the node last returned it.
-    Account = 0x42, State, Other;
+    Account = 0x42, State, Viewed;
     /// address id -> the token, derived from its transfers.
     Token = 0x43, State, Chain;
     /// address id -> token metadata fetched from the contract.
@@ -148,7 +152,7 @@ tables! {
     /// transaction hash -> the block, and why the transaction failed there.
     Failure = 0x6e, State, Record;
     /// token, id there -> metadata of the NFT, or why it is missing.
-    NftMetadata = 0x5b, State, Other;
+    NftMetadata = 0x5b, State, Viewed;
     /// field -> how far internal transactions are indexed, and the number of their parties.
     InternalProgress = 0x6f, State, Other;
     /// id -> an API key's record.
@@ -172,9 +176,9 @@ tables! {
     /// address, code hash -> what was derived about the deployment, and its creation.
     VerifiedDeployment = 0x5d, State, Record;
     /// sort key of a verified contract that still has this code -> nothing.
-    VerifiedListed = 0x5e, State, Other;
+    VerifiedListed = 0x5e, State, Listed;
     /// length and prefix of such a sort key -> number of members with the prefix.
-    VerifiedListedCount = 0x5f, State, Other;
+    VerifiedListedCount = 0x5f, State, Listed;
     /// id -> a verification job: its number, and its result if it has ended.
     VerificationJob = 0x58, State, Record;
     /// sequential number -> id of a verification job, and when it was submitted.
@@ -227,14 +231,16 @@ impl Table {
 
     /// Whether the rows say nothing about users, not even what they looked at.
     pub(crate) fn is_public(self) -> bool {
-        let is_derived_from_records = matches!(self, Self::VerifiedListed | Self::VerifiedListedCount);
-        let is_stored_when_viewed = matches!(self, Self::Account | Self::NftMetadata);
-        !self.is_record() && !is_derived_from_records && !is_stored_when_viewed
+        match self.origin() {
+            Origin::Chain | Origin::Other => true,
+            Origin::Record | Origin::Listed | Origin::Viewed => false,
+        }
     }
 
     /// Whether a response about the chain or about verified contracts may depend on the rows. User records are shown
     /// only to their owners, stored accounts only while the node is unavailable, failures are those that the node would
-    /// tell, and responses about verification jobs or with metadata of NFTs are not cached.
+    /// tell, and responses about verification jobs or with metadata of NFTs are not cached. A table that is not named here
+    /// only makes cached responses be computed again.
     pub(crate) fn affects_responses(self) -> bool {
         !matches!(
             self,

@@ -189,12 +189,15 @@ impl Chunk {
         self.before.of(role) + self.within.of(role)
     }
 
-    pub(crate) fn push(&mut self, entry: Entry) {
-        debug_assert!(!self.is_full() && (self.is_empty() || entry.id > self.last));
-        let base = if self.is_empty() { 0 } else { self.last };
-        write_varint(&mut self.entries, u128::from(entry.id - base) << 2 | u128::from(entry.roles.bits()));
+    /// Appends an entry. Only an index whose counts are damaged has one that does not follow the last.
+    pub(crate) fn push(&mut self, entry: Entry) -> Result<(), StoreError> {
+        let step =
+            if self.is_empty() { Some(entry.id) } else { entry.id.checked_sub(self.last).filter(|step| *step > 0) };
+        let step = step.filter(|_| !self.is_full()).ok_or(NOT_NEXT)?;
+        write_varint(&mut self.entries, u128::from(step) << 2 | u128::from(entry.roles.bits()));
         self.within.add(entry.roles);
         self.last = entry.id;
+        Ok(())
     }
 
     /// The empty chunk that follows this one.
@@ -206,7 +209,7 @@ impl Chunk {
     pub(crate) fn truncate(&mut self, cut: u64) -> Result<(), StoreError> {
         let kept = self.decode()?;
         let mut shorter = Self { number: self.number, before: self.before, ..Self::default() };
-        kept.into_iter().filter(|entry| entry.id < cut).for_each(|entry| shorter.push(entry));
+        kept.into_iter().filter(|entry| entry.id < cut).try_for_each(|entry| shorter.push(entry))?;
         *self = shorter;
         Ok(())
     }
@@ -233,12 +236,13 @@ impl Chunk {
     pub(crate) fn collect_ids(&self, role: Role, ids: &mut Vec<u64>) -> Result<(), StoreError> {
         ids.clear();
         ids.resize(usize::try_from(self.within.any).unwrap_or_default(), 0);
-        let (mut row, mut id, mut kept) = (RowReader::new(&self.entries), 0, 0);
+        let (mut row, mut id, mut kept, mut wrapped) = (RowReader::new(&self.entries), 0_u64, 0, false);
         let bits = u64::from(role.bits());
         // Every id is written, and only matching ones are kept: matches are unpredictable, so a branch would cost more
         // than the write.
         let mut take = |step: u64, slot: &mut u64| {
-            id = u64::wrapping_add(id, step >> 2);
+            let (next, is_too_large) = id.overflowing_add(step >> 2);
+            (id, wrapped) = (next, wrapped | is_too_large);
             *slot = id;
             usize::from(step & bits == bits)
         };
@@ -259,7 +263,8 @@ impl Chunk {
             }
         }
         ids.truncate(kept);
-        if kept as u64 == self.within.of(role) && id == self.last { Ok(()) } else { Err(MISCOUNTED) }
+        let is_complete = kept as u64 == self.within.of(role) && id == self.last && !wrapped;
+        if is_complete { Ok(()) } else { Err(MISCOUNTED) }
     }
 
     pub(crate) fn to_row(&self) -> Vec<u8> {
@@ -287,6 +292,7 @@ impl Chunk {
     }
 }
 
+const NOT_NEXT: StoreError = StoreError::Corrupt("an entry that does not follow the last of its list");
 const OVERFULL: StoreError = StoreError::Corrupt("a chunk is longer than its count");
 const MISCOUNTED: StoreError = StoreError::Corrupt("a chunk does not match its counts");
 
@@ -296,7 +302,8 @@ mod tests {
 
     fn chunk_of(ids: std::ops::Range<u64>) -> Chunk {
         let mut chunk = Chunk::default();
-        ids.map(|id| Entry { id: id * 3, roles: Roles::from_bits(id % 4) }).for_each(|entry| chunk.push(entry));
+        ids.map(|id| Entry { id: id * 3, roles: Roles::from_bits(id % 4) })
+            .for_each(|entry| chunk.push(entry).unwrap());
         chunk
     }
 
@@ -307,6 +314,19 @@ mod tests {
         assert_eq!(read, chunk);
         assert_eq!(read.decode().unwrap().len(), 95);
         assert_eq!(read.through(Role::From), (5..100).filter(|id| id & 1 != 0).count() as u64);
+    }
+
+    #[test]
+    fn an_entry_that_does_not_follow_the_last_is_refused() {
+        let mut chunk = chunk_of(5..100);
+        let before = chunk.clone();
+        for id in [0, 98 * 3, 99 * 3] {
+            let pushed = chunk.push(Entry { id, roles: Roles::NONE });
+            assert!(matches!(pushed, Err(StoreError::Corrupt(_))), "{id}: {pushed:?}");
+        }
+        assert_eq!(chunk, before);
+        let mut full = chunk_of(0..SMALL);
+        assert!(full.push(Entry { id: u64::MAX, roles: Roles::NONE }).is_err());
     }
 
     #[test]
@@ -327,7 +347,7 @@ mod tests {
                 assert_eq!(chunk.before(Role::Any), entries_before(chunk.number()));
             }
             assert_eq!(Chunk::holding(rank), Some(chunk.number()), "{rank}");
-            chunk.push(Entry { id: rank * 200, roles: Roles::NONE });
+            chunk.push(Entry { id: rank * 200, roles: Roles::NONE }).unwrap();
             rank += 1;
         }
     }
@@ -340,7 +360,7 @@ mod tests {
         let mut id = 0;
         for step in steps {
             id += step;
-            chunk.push(Entry { id, roles: Roles::from_bits(id % 4) });
+            chunk.push(Entry { id, roles: Roles::from_bits(id % 4) }).unwrap();
         }
         for role in [Role::Any, Role::From, Role::To, Role::Both] {
             let mut ids = Vec::new();
@@ -384,7 +404,7 @@ mod tests {
     #[test]
     fn a_list_of_one_entry_is_small() {
         let mut chunk = Chunk::default();
-        chunk.push(Entry { id: 1_000_000_000, roles: Roles { from: true, to: false } });
+        chunk.push(Entry { id: 1_000_000_000, roles: Roles { from: true, to: false } }).unwrap();
         assert!(chunk.to_row().len() <= 18, "{} bytes", chunk.to_row().len());
     }
 }

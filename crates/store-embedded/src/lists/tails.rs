@@ -39,7 +39,7 @@ impl Tails {
             batch.put(list.kind.chunks(), &Key::chunk(list, tail.number()), tail.to_row());
             *tail = tail.next();
         }
-        tail.push(entry);
+        tail.push(entry)?;
         Ok(last)
     }
 

@@ -1,6 +1,6 @@
 use domain::{
-    Address, AddressFacts, AddressOverview, AddressSummary, Creation, InternalFilter, PageRequest, TokenName,
-    TradeFilter, TransactionFilter, TransferFilter,
+    Address, AddressFacts, AddressOverview, AddressSummary, Creation, InternalFilter, PageRequest, TokenMetadata,
+    TokenName, TradeFilter, TransactionFilter, TransferFilter,
 };
 use store::StoreError;
 
@@ -19,7 +19,9 @@ impl ReadSnapshot {
             Some(_) => Some(self.token_metadata(id)?),
             None => None,
         };
-        let token = token.map(|metadata| TokenName { symbol: metadata.symbol, name: metadata.name });
+        let token = token
+            .filter(TokenMetadata::is_read)
+            .map(|metadata| TokenName { symbol: metadata.symbol, name: metadata.name });
         Ok(AddressFacts { code_hash: self.code_hash(id)?, token })
     }
 

@@ -21,7 +21,7 @@ impl ReadSnapshot {
         };
         let items = self.ranked_page(set, total, PageRequest { order, ..page })?.into_iter().map(|sort_key| {
             let (_, id) = SortKey::parts(&sort_key).ok_or(BAD_SORT_KEY)?;
-            self.approval(number_in_key(id, 0))
+            self.approval(number_in_key(id, 0)?)
         });
         Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })
     }
@@ -34,8 +34,8 @@ impl ReadSnapshot {
         Ok(Approval {
             token: self.address(row.token)?,
             token_kind: find_token_status(&mut &self.view, row.token)?.map(|status| status.row.kind),
-            token_name: metadata.name,
-            token_symbol: metadata.symbol,
+            token_name: metadata.known_name().map(str::to_owned),
+            token_symbol: metadata.known_symbol().map(str::to_owned),
             token_decimals: metadata.decimals,
             spender: row.spender,
             scope: row.scope,

@@ -16,7 +16,7 @@ impl ReadSnapshot {
             }
             BlockId::Hash(hash) => {
                 for key in self.view.prefix(Table::BlockByHash, &Key::hash_prefix(&hash)) {
-                    let number = number_after_hash(&key?.0);
+                    let number = number_after_hash(&key?.0)?;
                     let row = self.block_row(number)?;
                     if row.hash == hash {
                         return self.hydrate_block(number, &row).map(Some);

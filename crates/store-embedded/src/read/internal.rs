@@ -72,7 +72,7 @@ impl ReadSnapshot {
 
     fn party_id(&self, address: Address) -> Result<Option<PartyId>, StoreError> {
         let row = self.view.get(Table::InternalPartyId, &Key::address(&address))?;
-        Ok(row.map(|row| number_in_key(&row, 0)))
+        row.map(|row| number_in_key(&row, 0)).transpose()
     }
 
     /// The ids of a page: those of the lower side from its end on, then those of the upper side.

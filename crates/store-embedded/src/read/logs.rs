@@ -53,12 +53,12 @@ impl ReadSnapshot {
     }
 
     fn topic_id(&self, topic: &B256) -> Result<Option<TopicId>, StoreError> {
-        Ok(self.view.get(Table::LogTopicId, &Key::topic(topic))?.map(|row| number_in_key(&row, 0)))
+        self.view.get(Table::LogTopicId, &Key::topic(topic))?.map(|row| number_in_key(&row, 0)).transpose()
     }
 
     fn source_id(&self, emitter: AddressId, topic: TopicId) -> Result<Option<SourceId>, StoreError> {
         let row = self.view.get(Table::LogSourceId, &Key::source(emitter, Some(topic)))?;
-        Ok(row.map(|row| number_in_key(&row, 0)))
+        row.map(|row| number_in_key(&row, 0)).transpose()
     }
 
     fn topic(&self, id: TopicId) -> Result<B256, StoreError> {

@@ -42,7 +42,7 @@ impl ReadSnapshot {
         let total = member_count(&self.view, set)?;
         let items = self.ranked_page(set, total, page)?.into_iter().map(|sort_key| {
             let (balance, holder) = SortKey::parts(&sort_key).ok_or(BAD_SORT_KEY)?;
-            Ok(Holder { address: self.address(number_in_key(holder, 0))?, balance })
+            Ok(Holder { address: self.address(number_in_key(holder, 0)?)?, balance })
         });
         Ok(Some(Page { items: items.collect::<Result<_, StoreError>>()?, total }))
     }
@@ -71,7 +71,7 @@ impl ReadSnapshot {
         };
         let items = self.ranked_page(set, total, PageRequest { order, ..page })?.into_iter().map(|sort_key| {
             let (_, nft) = SortKey::parts(&sort_key).ok_or(BAD_SORT_KEY)?;
-            self.held_nft(number_in_key(nft, 0), holder)
+            self.held_nft(number_in_key(nft, 0)?, holder)
         });
         Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })
     }
@@ -86,7 +86,8 @@ impl ReadSnapshot {
             }
         };
         let metadata = self.token_metadata(token)?;
-        let (token_name, token_symbol) = (metadata.name, metadata.symbol);
+        let [token_name, token_symbol] =
+            [metadata.known_name(), metadata.known_symbol()].map(|name| name.map(str::to_owned));
         Ok(HeldNft { token: self.address(token)?, kind, token_name, token_symbol, id, amount })
     }
 
@@ -108,7 +109,7 @@ impl ReadSnapshot {
 
     fn nft_id(&self, token: Address, id: U256) -> Result<Option<NftId>, StoreError> {
         let Some(token) = self.address_id(&token)? else { return Ok(None) };
-        Ok(self.view.get(Table::NftId, &Key::nft(token, &id))?.map(|row| number_in_key(&row, 0)))
+        self.view.get(Table::NftId, &Key::nft(token, &id))?.map(|row| number_in_key(&row, 0)).transpose()
     }
 
     fn nft_row(&self, nft: NftId) -> Result<NftRow, StoreError> {
@@ -118,6 +119,6 @@ impl ReadSnapshot {
 
     fn nft_owner(&self, nft: NftId) -> Result<Option<Address>, StoreError> {
         let row = self.view.get(Table::NftOwner, &Key::id(nft))?;
-        row.map(|row| self.address(number_in_key(&row, 0))).transpose()
+        row.map(|row| self.address(number_in_key(&row, 0)?)).transpose()
     }
 }

@@ -19,7 +19,7 @@ impl ReadSnapshot {
         let mut ids = BTreeSet::new();
         for row in self.view.prefix(Table::TokenName, &prefix).take(MAX_CANDIDATES) {
             let key = row?.0;
-            ids.insert(number_in_key(&key, key.len().saturating_sub(ID_BYTES)));
+            ids.insert(number_in_key(&key, key.len().saturating_sub(ID_BYTES))?);
         }
         let mut tokens = Vec::with_capacity(ids.len());
         for id in ids {

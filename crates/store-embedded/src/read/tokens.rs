@@ -27,6 +27,7 @@ impl ReadSnapshot {
             kind: status.row.kind,
             metadata: self.token_metadata(id)?,
             holder_count: status.holder_count,
+            held: status.row.held,
             transfer_count: List::open(&self.view, ListKind::TokenTransfers.of(id))?.total(Role::Any),
             balance_source: status.balance_source,
             audited_block: status.audit.map(|audit| audit.block),
@@ -52,7 +53,7 @@ impl ReadSnapshot {
         let total = member_count(&self.view, set)?;
         let items = self.ranked_page(set, total, page)?.into_iter().map(|sort_key| {
             let (balance, holder) = SortKey::parts(&sort_key).ok_or(BAD_SORT_KEY)?;
-            Ok(Holder { address: self.address(number_in_key(holder, 0))?, balance })
+            Ok(Holder { address: self.address(number_in_key(holder, 0)?)?, balance })
         });
         Ok(Some(Page { items: items.collect::<Result<_, StoreError>>()?, total }))
     }
@@ -67,7 +68,7 @@ impl ReadSnapshot {
         let total = member_count(&self.view, set)?;
         let items = self.ranked_page(set, total, page)?.into_iter().map(|sort_key| {
             let (_, token) = SortKey::parts(&sort_key).ok_or(BAD_SORT_KEY)?;
-            let id = number_in_key(token, 0);
+            let id = number_in_key(token, 0)?;
             let balance = self.view.get(Table::RankedBalance, &Key::balance(Pair { token: id, holder }))?;
             Ok(TokenBalance {
                 token: self.token(id, self.address(id)?)?.ok_or(StoreError::Corrupt("a held token is missing"))?,

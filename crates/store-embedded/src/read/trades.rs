@@ -166,6 +166,7 @@ impl ReadSnapshot {
 
     fn traded_token(&self, id: AddressId) -> Result<TradedToken, StoreError> {
         let metadata = self.token_metadata(id)?;
-        Ok(TradedToken { address: self.address(id)?, symbol: metadata.symbol, decimals: metadata.decimals })
+        let symbol = metadata.known_symbol().map(str::to_owned);
+        Ok(TradedToken { address: self.address(id)?, symbol, decimals: metadata.decimals })
     }
 }

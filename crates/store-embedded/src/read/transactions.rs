@@ -25,7 +25,7 @@ impl ReadSnapshot {
 
     pub(super) fn find_transaction_row(&self, hash: B256) -> Result<Option<(TxId, TransactionRow)>, StoreError> {
         for key in self.view.prefix(Table::TransactionByHash, &Key::hash_prefix(&hash)) {
-            let id = number_after_hash(&key?.0);
+            let id = number_after_hash(&key?.0)?;
             let row = self.transaction_row(id)?;
             if row.hash == hash {
                 return Ok(Some((id, row)));

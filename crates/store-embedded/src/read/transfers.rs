@@ -50,8 +50,8 @@ impl ReadSnapshot {
             tx_hash: position.tx_hash,
             block_number: position.block_number,
             timestamp: position.timestamp,
-            token_name: metadata.name,
-            token_symbol: metadata.symbol,
+            token_name: metadata.known_name().map(str::to_owned),
+            token_symbol: metadata.known_symbol().map(str::to_owned),
             token_decimals: metadata.decimals,
         })
     }

@@ -121,6 +121,7 @@ impl BlockRow {
         row.varint(self.gas_limit);
         row.varint(self.size);
         // 0 if absent, else the fee plus one.
+        // No chain has as many coins as a fee of 2^128 - 1 for one unit of gas.
         row.varint(self.base_fee_per_gas.map_or(0, |fee| fee.saturating_add(1)));
         row.finish()
     }

@@ -9,25 +9,44 @@ pub(crate) struct TokenRow {
     pub(crate) kind: TokenKind,
     pub(crate) balance_source: BalanceSource,
     pub(crate) holder_count: u64,
+    /// What all holders have together: see [`domain::Token::held`].
+    pub(crate) held: Balance,
 }
 
 impl TokenRow {
     pub(crate) fn new(kind: TokenKind) -> Self {
-        Self { kind, balance_source: BalanceSource::Events, holder_count: 0 }
+        Self { kind, balance_source: BalanceSource::Events, holder_count: 0, held: Balance::ZERO }
     }
 
     pub(crate) fn to_row(self) -> Vec<u8> {
-        let mut row = RowWriter::with_capacity(8);
-        row.byte(kind_to_byte(self.kind) | u8::from(self.balance_source == BalanceSource::Calls) << 4);
+        let mut row = RowWriter::with_capacity(16);
+        let source = match self.balance_source {
+            BalanceSource::Events => 0,
+            BalanceSource::Calls => 1,
+        };
+        row.byte(kind_to_byte(self.kind) | source << 4);
         row.varint(self.holder_count);
+        row.amount(&self.held);
         row.finish()
     }
 
     pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
         let mut row = RowReader::new(row);
         let head = row.byte()?;
-        let balance_source = if head >> 4 == 0 { BalanceSource::Events } else { BalanceSource::Calls };
-        Ok(Self { kind: kind_from_byte(head & 0x0f)?, balance_source, holder_count: row.varint()? })
+        let balance_source = match head >> 4 {
+            0 => BalanceSource::Events,
+            1 => BalanceSource::Calls,
+            _ => return Err(StoreError::Corrupt("a token with an unknown source of balances")),
+        };
+        let kind = kind_from_byte(head & 0x0f)?;
+        Ok(Self { kind, balance_source, holder_count: row.varint()?, held: row.amount()? })
+    }
+
+    /// Replaces a part of what holders have by another.
+    pub(crate) fn change_held(&mut self, old: Balance, new: Balance) -> Result<(), StoreError> {
+        let held = self.held.checked_add(new).and_then(|held| held.checked_sub(old));
+        self.held = held.ok_or(StoreError::Corrupt("holders that have more than all of a token"))?;
+        Ok(())
     }
 }
 
@@ -52,22 +71,32 @@ pub(crate) fn metadata_to_row(metadata: &TokenMetadata) -> Vec<u8> {
     let mut row = RowWriter::with_capacity(64);
     row.text(&metadata.name);
     row.text(&metadata.symbol);
-    row.byte(metadata.decimals);
-    row.amount(&metadata.total_supply);
-    // 0 if never fetched, else the block plus one.
-    row.varint(metadata.requested_at.map_or(0, |block| block.saturating_add(1)));
+    row.byte(u8::from(metadata.decimals.is_some()) | u8::from(metadata.total_supply.is_some()) << 1);
+    if let Some(decimals) = metadata.decimals {
+        row.byte(decimals);
+    }
+    if let Some(total_supply) = &metadata.total_supply {
+        row.amount(total_supply);
+    }
+    // 0 if never fetched, else the block plus one, which is below 2^64 + 1.
+    row.varint(metadata.requested_at.map_or(0, |block| u128::from(block) + 1));
     row.finish()
 }
 
 pub(crate) fn metadata_from_row(row: &[u8]) -> Result<TokenMetadata, StoreError> {
     let mut row = RowReader::new(row);
-    Ok(TokenMetadata {
-        name: row.text()?,
-        symbol: row.text()?,
-        decimals: row.byte()?,
-        total_supply: row.amount()?,
-        requested_at: row.varint::<u64>()?.checked_sub(1),
-    })
+    let (name, symbol) = (row.text()?, row.text()?);
+    let (has_decimals, has_supply) = match row.byte()? {
+        present @ 0..=3 => (present & 1 != 0, present & 2 != 0),
+        _ => return Err(StoreError::Corrupt("a token with unknown metadata")),
+    };
+    let decimals = if has_decimals { Some(row.byte()?) } else { None };
+    let total_supply = if has_supply { Some(row.amount()?) } else { None };
+    let requested_at = match row.wide_varint()?.checked_sub(1) {
+        Some(block) => Some(block.try_into().map_err(|_| StoreError::Corrupt("a token that was read at no block"))?),
+        None => None,
+    };
+    Ok(TokenMetadata { name, symbol, decimals, total_supply, requested_at })
 }
 
 /// The result of the last audit of a token's balances against its contract.
@@ -82,7 +111,10 @@ pub(crate) struct AuditRow {
 impl AuditRow {
     pub(crate) fn to_row(self) -> Vec<u8> {
         let mut row = RowWriter::with_capacity(12);
-        row.byte(u8::from(self.verdict == AuditResult::DoesNotAddUp));
+        row.byte(match self.verdict {
+            AuditResult::AddsUp => 0,
+            AuditResult::DoesNotAddUp => 1,
+        });
         row.varint(self.block);
         row.varint(self.transfers);
         row.finish()
@@ -90,7 +122,11 @@ impl AuditRow {
 
     pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
         let mut row = RowReader::new(row);
-        let verdict = if row.byte()? == 0 { AuditResult::AddsUp } else { AuditResult::DoesNotAddUp };
+        let verdict = match row.byte()? {
+            0 => AuditResult::AddsUp,
+            1 => AuditResult::DoesNotAddUp,
+            _ => return Err(StoreError::Corrupt("an audit with an unknown result")),
+        };
         Ok(Self { verdict, block: row.varint()?, transfers: row.varint()? })
     }
 }

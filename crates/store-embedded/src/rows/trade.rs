@@ -44,7 +44,11 @@ impl TradeRow {
     pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
         let mut row = RowReader::new(row);
         Ok(Self {
-            direction: if row.byte()? == 0 { TradeDirection::ZeroForOne } else { TradeDirection::OneForZero },
+            direction: match row.byte()? {
+                0 => TradeDirection::ZeroForOne,
+                1 => TradeDirection::OneForZero,
+                _ => return Err(StoreError::Corrupt("a trade in an unknown direction")),
+            },
             tx: row.varint()?,
             log_index: row.varint()?,
             pool: row.varint()?,

@@ -8,7 +8,7 @@ use store::{Record, RecordPosition, StoreError, UsedProof};
 use super::{active_keys, put_active_keys, put_key, row};
 use crate::{
     engine::{Batch, View},
-    keys::{Key, Table, number_in_key},
+    keys::{Key, Table, number_in_key, split_key},
 };
 
 pub(crate) fn read_keys(view: &View, after: Option<RecordPosition>, limit: usize) -> Result<Vec<Record>, StoreError> {
@@ -19,7 +19,7 @@ pub(crate) fn read_keys(view: &View, after: Option<RecordPosition>, limit: usize
     let rows = view.range_from(Table::ApiKey, &from, &Key::EMPTY).take(limit);
     rows.map(|row| {
         let (key, row) = row?;
-        Ok(Record::ApiKey(row::read(number_in_key(&key, 0), &row)?))
+        Ok(Record::ApiKey(row::read(number_in_key(&key, 0)?, &row)?))
     })
     .collect()
 }
@@ -32,9 +32,9 @@ pub(crate) fn read_proofs(view: &View, after: Option<RecordPosition>, limit: usi
     let rows = view.range_from(Table::ApiKeyProof, &from, &Key::EMPTY).take(limit);
     rows.map(|row| {
         let (key, _) = row?;
-        let (owner, signed_at) = key.split_at_checked(Address::len_bytes()).unwrap_or_default();
+        let (owner, signed_at) = split_key(&key, Address::len_bytes())?;
         let owner = Address::try_from(owner).map_err(|_| StoreError::Corrupt("a proof without its owner"))?;
-        Ok(Record::UsedProof(UsedProof { owner, signed_at: number_in_key(signed_at, 0) }))
+        Ok(Record::UsedProof(UsedProof { owner, signed_at: number_in_key(signed_at, 0)? }))
     })
     .collect()
 }

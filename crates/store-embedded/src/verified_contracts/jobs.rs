@@ -33,11 +33,11 @@ pub(super) fn put(view: &View, batch: &mut Batch, job: &VerificationJob) -> Resu
 /// Numbers a new job, and deletes old ones.
 fn add(view: &View, batch: &mut Batch, job: &VerificationJob) -> Result<u64, StoreError> {
     let newest = view.prefix(Table::VerificationJobByNumber, &Key::EMPTY).next_back().transpose()?;
-    let number = newest.map_or(0, |(key, _)| number_in_key(&key, 0)) + 1;
+    let number = newest.map_or(Ok(0), |(key, _)| number_in_key(&key, 0))? + 1;
     let retention = u64::try_from(JOB_RETENTION.as_millis()).unwrap_or(u64::MAX);
     for row in view.prefix(Table::VerificationJobByNumber, &Key::EMPTY).take(DELETED_AT_ONCE) {
         let (key, row) = row?;
-        let (old, mut row) = (number_in_key(&key, 0), RowReader::new(&row));
+        let (old, mut row) = (number_in_key(&key, 0)?, RowReader::new(&row));
         let id = JobId::from_bytes(row.array()?);
         let submitted_at: UnixMillis = row.varint()?;
         if number - old < KEPT_JOBS && submitted_at.saturating_add(retention) >= job.submitted_at {

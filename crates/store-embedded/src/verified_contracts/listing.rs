@@ -100,7 +100,7 @@ pub(super) fn remove(
 }
 
 fn has_code(view: &View, address: &Address, code_hash: B256) -> Result<bool, StoreError> {
-    let id = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0));
+    let id = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0)).transpose()?;
     Ok(id.map(|id| code_hash_at(view, id)).transpose()?.flatten() == Some(code_hash))
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn list_all(engine: &Engine) -> Result<(), StoreError> {
         let mut read = 0;
         for row in view.range_from(Table::VerifiedByNumber, &from, &Key::EMPTY).take(AT_ONCE) {
             let (key, row) = row?;
-            let number = number_in_key(&key, 0);
+            let number = number_in_key(&key, 0)?;
             let (address, code_hash) = contract_in(&row)?;
             insert(&view, &mut batch, &mut moves, number, &address, code_hash)?;
             from = Key::id(number + 1);
@@ -128,7 +128,7 @@ pub(crate) fn list_all(engine: &Engine) -> Result<(), StoreError> {
 
 /// The sequential id of a verified contract.
 pub(super) fn find_number(view: &View, address: &Address, code_hash: &B256) -> Result<Option<u64>, StoreError> {
-    Ok(view.get(Table::VerifiedNumber, &Key::contract(address, code_hash))?.map(|row| number_in_key(&row, 0)))
+    view.get(Table::VerifiedNumber, &Key::contract(address, code_hash))?.map(|row| number_in_key(&row, 0)).transpose()
 }
 
 /// The length of the list, and the sequential ids on a page.
@@ -140,7 +140,7 @@ pub(super) fn page(view: &View, page: PageRequest) -> Result<(u64, Vec<u64>), St
     let numbers = keys.iter().map(|key| {
         let (_, number) =
             SortKey::parts(key).ok_or(StoreError::Corrupt("an invalid sort key of a verified contract"))?;
-        Ok(number_in_key(number, 0))
+        number_in_key(number, 0)
     });
     let mut numbers: Vec<u64> = numbers.collect::<Result<_, StoreError>>()?;
     if page.order == Order::NewestFirst {

@@ -108,7 +108,7 @@ pub(super) fn put_deployment(batch: &mut Batch, address: &Address, code_hash: &B
 fn find_creation(view: &View, address: &Address) -> Result<Option<CreationId>, StoreError> {
     const MISSING: StoreError = StoreError::Corrupt("the transaction of a creation is missing");
     let Some(id) = view.get(Table::AddressId, &Key::address(address))? else { return Ok(None) };
-    let row = view.get(Table::Creation, &Key::id(number_in_key(&id, 0)))?;
+    let row = view.get(Table::Creation, &Key::id(number_in_key(&id, 0)?))?;
     let Some(creation) = row.map(|row| CreationRow::from_row(&row)).transpose()? else { return Ok(None) };
     let tx = view.get(Table::Transaction, &Key::id(creation.tx))?.ok_or(MISSING)?;
     let tx = TransactionRow::from_row(&tx)?;

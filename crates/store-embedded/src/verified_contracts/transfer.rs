@@ -58,7 +58,7 @@ pub(crate) fn read_contracts(
     rows.map(|row| {
         let (key, row) = row?;
         let (address, code_hash) = contract_in(&row)?;
-        let number = number_in_key(&key, 0);
+        let number = number_in_key(&key, 0)?;
         Ok(Record::VerifiedContract(VerifiedContractRecord { number, address, code_hash }))
     })
     .collect()
@@ -93,7 +93,7 @@ pub(crate) fn read_jobs(view: &View, after: Option<RecordPosition>, limit: usize
         let (key, row) = row?;
         let id = JobId::from_bytes(RowReader::new(&row).array()?);
         let job = jobs::find(view, id)?.ok_or(StoreError::Corrupt("a numbered verification job is missing"))?;
-        Ok(Record::Job(JobRecord { number: number_in_key(&key, 0), job }))
+        Ok(Record::Job(JobRecord { number: number_in_key(&key, 0)?, job }))
     })
     .collect()
 }

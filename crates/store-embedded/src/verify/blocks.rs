@@ -10,7 +10,7 @@ use crate::{
 pub(super) fn check(check: &mut Check<'_>, tip: &Tip) {
     let (mut faults, mut last) = (Faults::default(), None::<(u64, BlockRow)>);
     scan(check.view, Table::Block, |key, row| {
-        let (number, Ok(row)) = (number_in_key(key, 0), BlockRow::from_row(row)) else { return };
+        let (Ok(number), Ok(row)) = (number_in_key(key, 0), BlockRow::from_row(row)) else { return };
         if let Some((before, parent)) = &last {
             if number != before + 1 {
                 faults.add(Some(before + 1..=number - 1), || "blocks are missing".to_owned());

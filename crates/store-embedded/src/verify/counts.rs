@@ -1,5 +1,6 @@
 //! Every row is of the form of its table, and there are as many rows as the totals say.
 
+use domain::{Balance, TokenKind};
 use store::StoreError;
 
 use super::{Check, Faults, Total, scan, total_of};
@@ -28,14 +29,17 @@ pub(super) fn check_table(check: &mut Check<'_>, table: Table) -> bool {
     let numbered = total_of(table);
     let gap = scan(check.view, table, |key, row| {
         rows += 1;
-        let id = number_in_key(key, 0);
+        let id = match numbered.map(|_| number_in_key(key, 0)).transpose() {
+            Ok(id) => id,
+            Err(error) => return invalid.add(None, || format!("a key of the table {table:?} is invalid: {error}")),
+        };
         if let Err(error) = decode(table, row) {
-            invalid.add(None, || match numbered {
-                Some(_) => format!("row {id} of the table {table:?} is invalid: {error}"),
+            invalid.add(None, || match id {
+                Some(id) => format!("row {id} of the table {table:?} is invalid: {error}"),
                 None => format!("a row of the table {table:?} is invalid: {error}"),
             });
         }
-        if numbered.is_some() {
+        if let Some(id) = id {
             if id != expected {
                 missing.add(None, || {
                     format!("rows {expected} to {} of the table {table:?} are missing", id.saturating_sub(1))
@@ -88,12 +92,13 @@ fn decode(table: Table, row: &[u8]) -> Result<(), StoreError> {
     }
 }
 
-/// The number of holders of each token is that of its balances above zero.
+/// The number of holders of each token is that of its balances above zero, and those of a fungible one have what it counts.
 pub(super) fn check_holders(check: &mut Check<'_>) {
     let view = check.view;
-    let (mut faults, mut counted) = (Faults::default(), None::<(u64, u64)>);
-    let mut compare = |counted: Option<(u64, u64)>| {
-        let Some((token, holders)) = counted else { return };
+    let (mut faults, mut invalid_keys, mut counted) =
+        (Faults::default(), Faults::default(), None::<(u64, u64, Balance)>);
+    let mut compare = |counted: Option<(u64, u64, Balance)>| {
+        let Some((token, holders, held)) = counted else { return };
         let row = scan::contain(|| view.get(Table::Token, &Key::id(token)));
         // Balances of a token may be known before its first transfer.
         let Ok(Some(Ok(row))) = row.map(|row| row.map(|row| TokenRow::from_row(&row))) else { return };
@@ -103,17 +108,28 @@ pub(super) fn check_holders(check: &mut Check<'_>) {
                 format!("the token with id {token} has {stored} holders, but {holders} balances above zero")
             });
         }
+        if row.kind == TokenKind::Bep20 && row.held != held {
+            let stored = row.held;
+            faults.add(None, || {
+                format!("the holders of the token with id {token} have {stored}, but {held} by balances")
+            });
+        }
     };
     scan(view, Table::Balance, |key, row| {
-        let token = Pair::from_key(key).token;
-        if counted.is_none_or(|(last, _)| last != token) {
-            compare(counted.replace((token, 0)));
+        let Ok(Pair { token, .. }) = Pair::from_key(key) else {
+            invalid_keys.add(None, || "a balance with a key of an invalid length".to_owned());
+            return;
+        };
+        if counted.is_none_or(|(last, ..)| last != token) {
+            compare(counted.replace((token, 0, Balance::ZERO)));
         }
-        let is_holder = balance_from_row(row).is_ok_and(|balance| !balance.is_zero());
-        if let Some((_, holders)) = &mut counted {
-            *holders += u64::from(is_holder);
+        // An invalid row is a fault of its own.
+        if let (Ok(balance), Some((_, holders, held))) = (balance_from_row(row), &mut counted) {
+            *holders += u64::from(!balance.is_zero());
+            *held = held.saturating_add(balance);
         }
     });
     compare(counted);
     check.add_all(Table::Token, faults);
+    check.add_all(Table::Balance, invalid_keys);
 }

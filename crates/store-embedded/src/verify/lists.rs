@@ -25,9 +25,9 @@ pub(super) fn check(check: &mut Check<'_>, tip: &Tip, readable: &[Table]) {
         }
         let mut failed = None;
         scan(check.view, *table, |key, row| {
-            if let Err(error) = row_lists::expect(check.view, *table, number_in_key(key, 0), row, &mut sums) {
-                failed = Some(error);
-            }
+            let expected =
+                number_in_key(key, 0).and_then(|id| row_lists::expect(check.view, *table, id, row, &mut sums));
+            failed = expected.err().or(failed.take());
         });
         if let Some(error) = failed {
             check.add(*table, format!("a row that the table {table:?} refers to cannot be read: {error}"), None);
@@ -118,7 +118,7 @@ fn check_list(view: &View, tip: &Tip, list: ListKey, tail: &[u8], sums: &mut Lis
 
 fn list_in(key: &[u8]) -> Option<ListKey> {
     let (kind, owner) = key.split_first()?;
-    Some(ListKind::from_byte(*kind)?.of(number_in_key(owner, 0)))
+    Some(ListKind::from_byte(*kind)?.of(number_in_key(owner, 0).ok()?))
 }
 
 /// The highest id that an entry can have; None for internal transactions, whose ids follow the order of tracing.

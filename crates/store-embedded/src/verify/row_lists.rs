@@ -59,7 +59,7 @@ pub(super) fn expect(view: &View, table: Table, id: u64, row: &[u8], sums: &mut 
                 && TokenRow::from_row(&referred(view, Table::Token, &Key::id(row.token))?)?.kind == row.kind
             {
                 let nft = referred(view, Table::NftId, &Key::nft(row.token, &token_id))?;
-                sums.expect(ListKind::NftTransfers.of(number_in_key(&nft, 0)), entry);
+                sums.expect(ListKind::NftTransfers.of(number_in_key(&nft, 0)?), entry);
             }
         }
         Table::Trade => {

@@ -203,7 +203,7 @@ impl<'a> Change<'a> {
     /// Removes one use of the event; the last one deletes it.
     pub(super) fn release_event(&mut self, event: EventNumber) -> Result<(), StoreError> {
         let uses = self.uses_of(event)?;
-        *uses = uses.saturating_sub(1);
+        *uses = uses.checked_sub(1).ok_or(StoreError::Corrupt("an event with more messages than it counts"))?;
         Ok(())
     }
 

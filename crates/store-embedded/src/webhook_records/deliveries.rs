@@ -80,7 +80,8 @@ impl Change<'_> {
             self.batch.delete(Table::RetryDelivery, &Key::retry(delivery.webhook, due, delivery.number));
         }
         let log = self.log(delivery.webhook)?;
-        log.pending = log.pending.saturating_sub(1);
+        log.pending =
+            log.pending.checked_sub(1).ok_or(StoreError::Corrupt("a queue with more messages than it counts"))?;
         Ok(())
     }
 
@@ -122,7 +123,6 @@ impl Change<'_> {
             // Cancelled while in flight, or already delivered.
             NextStep::RetryAt(_) | NextStep::GiveUp => {}
         }
-        debug_assert!(effect != AttemptEffect::Succeeded || next == NextStep::Done);
         self.put(&row);
         Ok(())
     }
@@ -151,7 +151,7 @@ impl Change<'_> {
                 break;
             }
             let (key, row) = row?;
-            let row = rows::read_delivery(webhook, number_after_id(&key), &row)?;
+            let row = rows::read_delivery(webhook, number_after_id(&key)?, &row)?;
             if matches!(row.delivery.status, DeliveryStatus::Pending { .. }) {
                 self.log(webhook)?.dropped.total += 1;
                 left -= 1;
@@ -185,7 +185,7 @@ impl Change<'_> {
                 self.queue_at(&mut row.delivery, due.unwrap_or(now))?;
                 self.put(&row);
                 self.put_id(&row.delivery);
-                if let Some(location) = location.filter(|_| depends_on_block(row.delivery.kind)) {
+                if let Some(location) = location.filter(|_| row.delivery.kind.depends_on_block()) {
                     self.note_block(location.block.number, webhook, row.delivery.number);
                 }
             } else {
@@ -234,13 +234,8 @@ impl Change<'_> {
     /// Webhooks with messages, including deleted ones.
     pub(super) fn webhooks_with_log(&self) -> Result<Vec<WebhookId>, StoreError> {
         let rows = self.view.prefix(Table::DeliveryLog, &Key::EMPTY);
-        rows.map(|row| row.map(|(key, _)| number_in_key(&key, 0))).collect()
+        rows.map(|row| row.and_then(|(key, _)| number_in_key(&key, 0))).collect()
     }
-}
-
-/// Whether a message of this kind is retracted when its block is orphaned.
-pub(super) fn depends_on_block(kind: EventKind) -> bool {
-    matches!(kind, EventKind::Tx | EventKind::TokenTransfer | EventKind::Internal)
 }
 
 fn save_attempt(delivery: &mut Delivery, attempt: Attempt) {

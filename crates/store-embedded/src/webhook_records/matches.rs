@@ -10,7 +10,6 @@ use store::{
 
 use super::{
     change::{Change, QueueNote, varint},
-    deliveries::depends_on_block,
     read, rows,
 };
 use crate::{
@@ -108,7 +107,7 @@ impl Change<'_> {
             let event = &events[index];
             let row = numbers.number(index, || self.add_event(rows::write_event(event.location, &event.body)))?;
             let delivery = self.push(row, event.kind, recipient, now)?;
-            if let Some(location) = event.location.filter(|_| depends_on_block(event.kind)) {
+            if let Some(location) = event.location.filter(|_| event.kind.depends_on_block()) {
                 self.note_block(location.block.number, recipient.webhook, delivery.number);
             }
         }
@@ -294,7 +293,7 @@ impl BlockRun {
 fn runs_from(view: &View, first: BlockNumber) -> impl Iterator<Item = Result<BlockRun, StoreError>> {
     view.range_from(Table::DeliveryByBlock, &Key::block(first), &Key::EMPTY).map(|row| {
         let (key, last) = row?;
-        let (block, webhook, first) = deliveries_in_block_key(&key);
+        let (block, webhook, first) = deliveries_in_block_key(&key)?;
         Ok(BlockRun { block, webhook, first, last: RowReader::new(&last).varint()? })
     })
 }

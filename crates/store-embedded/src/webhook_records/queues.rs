@@ -97,8 +97,9 @@ impl Queues {
         now: UnixMillis,
     ) -> bool {
         let was_due = match status {
-            DeliveryStatus::Pending { due } => due.unwrap_or_default() <= now,
-            _ => false,
+            // Without a time, it is due at once.
+            DeliveryStatus::Pending { due } => due.is_none_or(|due| due <= now),
+            DeliveryStatus::Delivered | DeliveryStatus::Failed | DeliveryStatus::Cancelled => false,
         };
         self.leases.contains_key(&(webhook, number))
             || self.interrupted.contains(&(webhook, number))
@@ -237,7 +238,7 @@ impl Queues {
         let mut rows = view
             .range_from(Table::Delivery, &Key::delivery(webhook, from), &Key::id(webhook))
             .filter(|row| row.as_ref().map_or(true, |(_, row)| rows::is_fresh(row)))
-            .map(|row| row.map(|(key, _)| Queued { number: number_after_id(&key), due: 0 }))
+            .map(|row| Ok(Queued { number: number_after_id(&row?.0)?, due: 0 }))
             .peekable();
         match rows.peek() {
             Some(Ok(first)) => self.first_fresh.insert(webhook, first.number),
@@ -252,10 +253,8 @@ impl Queues {
         let mut rows = view
             .range_from(Table::RetryDelivery, &Key::retry(webhook, from, 0), &Key::id(webhook))
             .map(|row| {
-                row.map(|(key, _)| {
-                    let (due, number) = retry_in_key(&key);
-                    Queued { number, due }
-                })
+                let (due, number) = retry_in_key(&row?.0)?;
+                Ok(Queued { number, due })
             })
             .peekable();
         match rows.peek() {

@@ -57,14 +57,14 @@ pub(super) fn find_webhook(view: &View, id: WebhookId) -> Result<Option<Webhook>
 pub(super) fn list_all(view: &View) -> impl Iterator<Item = Result<Webhook, StoreError>> {
     view.prefix(Table::Webhook, &Key::EMPTY).map(|row| {
         let (key, row) = row?;
-        rows::read_webhook(number_in_key(&key, 0), &row)
+        rows::read_webhook(number_in_key(&key, 0)?, &row)
     })
 }
 
 /// The newest webhooks, newest first.
 pub(super) fn list_newest(view: &View, limit: usize) -> Result<Vec<Webhook>, StoreError> {
     let newest = view.prefix(Table::Webhook, &Key::EMPTY).rev().take(limit);
-    newest.map(|row| row.and_then(|(key, row)| rows::read_webhook(number_in_key(&key, 0), &row))).collect()
+    newest.map(|row| row.and_then(|(key, row)| rows::read_webhook(number_in_key(&key, 0)?, &row))).collect()
 }
 
 pub(super) fn list_active(view: &View) -> Result<Vec<Webhook>, StoreError> {
@@ -171,7 +171,7 @@ pub(super) fn write_matched_block(matched: &MatchedBlock) -> Vec<u8> {
 pub(super) fn matched_block(key: &[u8], row: &[u8]) -> Result<MatchedBlock, StoreError> {
     let mut row = RowReader::new(row);
     let hash: B256 = row.hash()?;
-    Ok(MatchedBlock { block: BlockRef { number: number_in_key(key, 0), hash }, known_to: row.varint()? })
+    Ok(MatchedBlock { block: BlockRef { number: number_in_key(key, 0)?, hash }, known_to: row.varint()? })
 }
 
 pub(super) fn find_orphaning(view: &View, block: &BlockRef) -> Result<Option<Orphaning>, StoreError> {

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     codec::{RowReader, RowWriter},
     engine::{Batch, View},
-    keys::{ID_BYTES, Key, Table, number_in_key},
+    keys::{Key, Table, ids_in_key, number_in_key, split_key},
 };
 
 pub(crate) fn read_webhooks(
@@ -32,7 +32,7 @@ pub(crate) fn read_webhooks(
     found
         .map(|row| {
             let (key, row) = row?;
-            Ok(Record::Webhook(rows::read_webhook(number_in_key(&key, 0), &row)?))
+            Ok(Record::Webhook(rows::read_webhook(number_in_key(&key, 0)?, &row)?))
         })
         .collect()
 }
@@ -47,7 +47,7 @@ pub(crate) fn read_logs(view: &View, after: Option<RecordPosition>, limit: usize
         .map(|row| {
             let (key, row) = row?;
             let DeliveryLog { first, next, pending, dropped, .. } = DeliveryLog::from_row(&row)?;
-            let webhook = number_in_key(&key, 0);
+            let webhook = number_in_key(&key, 0)?;
             Ok(Record::DeliveryLog(DeliveryLogRecord { webhook, first, next, pending, dropped }))
         })
         .collect()
@@ -62,7 +62,7 @@ pub(crate) fn read_events(view: &View, after: Option<RecordPosition>, limit: usi
     found
         .map(|row| {
             let (key, row) = row?;
-            let number = number_in_key(&key, 0);
+            let number = number_in_key(&key, 0)?;
             let EventRow { location, body } = rows::read_event(&row)?;
             let uses = view.get(Table::EventUses, &Key::id(number))?;
             let uses = uses.map_or(Ok(0), |row| RowReader::new(&row).varint())?;
@@ -85,13 +85,13 @@ pub(crate) fn read_deliveries(
     found
         .map(|row| {
             let (key, row) = row?;
-            let (webhook, number) = key.split_at_checked(ID_BYTES).unwrap_or_default();
-            let (webhook, number) = (number_in_key(webhook, 0), number_in_key(number, 0));
+            let (webhook, number) = ids_in_key(&key)?;
             let DeliveryRow { event, maybe_received, delivery, .. } = rows::read_delivery(webhook, number, &row)?;
             // The process that had the folder open may have sent what was due, without a record of it.
             let was_due = match delivery.status {
-                DeliveryStatus::Pending { due } => due.unwrap_or_default() <= now,
-                _ => false,
+                // Without a time, it is due at once.
+                DeliveryStatus::Pending { due } => due.is_none_or(|due| due <= now),
+                DeliveryStatus::Delivered | DeliveryStatus::Failed | DeliveryStatus::Cancelled => false,
             };
             let location = read::event(view, event)?.location;
             let retracted_with = match location.map(|location| location.block.number) {
@@ -146,12 +146,12 @@ pub(crate) fn read_orphaned_blocks(
     found
         .map(|row| {
             let (key, row) = row?;
-            let (number, prefix) = key.split_at_checked(8).unwrap_or_default();
+            let (number, prefix) = split_key(&key, 8)?;
             let hash_prefix = HashPrefix::try_from(prefix);
             let hash_prefix = hash_prefix.map_err(|_| StoreError::Corrupt("an orphaned block without its hash"))?;
             let mut row = RowReader::new(&row);
             let (times, known_to) = (row.varint()?, row.varint()?);
-            let number = number_in_key(number, 0);
+            let number = number_in_key(number, 0)?;
             Ok(Record::OrphanedBlock(OrphanedBlockRecord { number, hash_prefix, times, known_to }))
         })
         .collect()

@@ -39,7 +39,7 @@ impl AddressIds {
             return Ok(id);
         }
         if let Some(row) = view.get(Table::AddressId, &Key::address(&address))? {
-            let id = number_in_key(&row, 0);
+            let id = number_in_key(&row, 0)?;
             self.committed.insert(address, id);
             return Ok(id);
         }

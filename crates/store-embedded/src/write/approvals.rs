@@ -23,7 +23,7 @@ impl Step<'_, '_> {
         let ApprovalEvent { spender, scope, value, .. } = *event;
         let key = approval_key(token, owner, &spender, scope);
         let id = match self.overwrites.get(Table::ApprovalId, &key)? {
-            Some(known) => number_in_key(known, 0),
+            Some(known) => number_in_key(known, 0)?,
             // Nothing to revoke.
             None if value.is_zero() => return Ok(()),
             None => {
@@ -41,7 +41,8 @@ impl Step<'_, '_> {
     pub(super) fn end_approval(&mut self, tx: TxId, event: &TransferEvent, token: AddressId) -> Result<(), StoreError> {
         let Some(id) = event.token_id.filter(|_| event.kind == TokenKind::Bep721) else { return Ok(()) };
         let key = approval_key(token, 0, &Address::ZERO, ApprovalScope::Id(id));
-        let Some(approval) = self.overwrites.get(Table::ApprovalId, &key)?.map(|row| number_in_key(row, 0)) else {
+        let approval = self.overwrites.get(Table::ApprovalId, &key)?;
+        let Some(approval) = approval.map(|row| number_in_key(row, 0)).transpose()? else {
             return Ok(());
         };
         let key = Key::id(approval);
@@ -72,7 +73,7 @@ fn approval_key(token: AddressId, owner: AddressId, spender: &Address, scope: Ap
 pub(super) fn rerank_approvals(overwrites: &Overwrites<'_>, view: &View, batch: &mut Batch) -> Result<(), StoreError> {
     let mut moves = RankMoves::default();
     for (key, change) in overwrites.changes(Table::Approval) {
-        let id: ApprovalId = number_in_key(key.as_slice(), 0);
+        let id: ApprovalId = number_in_key(key.as_slice(), 0)?;
         let sort_key = SortKey::descending(&Balance::ZERO, &id_bytes(id));
         let set = |row: &Option<Vec<u8>>| -> Result<Option<RankedSet>, StoreError> {
             let row = row.as_deref().map(ApprovalRow::from_row).transpose()?;

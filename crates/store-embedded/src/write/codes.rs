@@ -55,7 +55,7 @@ impl WriteState {
     pub(crate) fn list_pending_codes(engine: &Engine, limit: usize) -> Result<Vec<Address>, StoreError> {
         let view = engine.view();
         let pending = view.prefix(Table::PendingCode, &Key::EMPTY).take(limit);
-        pending.map(|row| stored_address(&view, number_in_key(&row?.0, 0))).collect()
+        pending.map(|row| stored_address(&view, number_in_key(&row?.0, 0)?)).collect()
     }
 
     pub(crate) fn save_codes(
@@ -71,12 +71,11 @@ impl WriteState {
         let (mut batch, mut listed) = (engine.batch(), RankMoves::default());
         for (address, code) in codes {
             // The address may be gone: its block was reverted while its code was being fetched.
-            let Some(id) = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0)) else {
-                continue;
-            };
+            let Some(row) = view.get(Table::AddressId, &Key::address(address))? else { continue };
+            let id = number_in_key(&row, 0)?;
             let key = Key::id(id);
             let Some(since) = view.get(Table::PendingCode, &key)? else { continue };
-            if is_up_to_date(at, number_in_key(&since, 0), tip.block.number) {
+            if is_up_to_date(at, number_in_key(&since, 0)?, tip.block.number) {
                 batch.delete(Table::PendingCode, &key);
             }
             let known = Code::from_bytes(code);

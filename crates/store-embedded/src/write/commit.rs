@@ -121,7 +121,7 @@ pub(super) fn sweep_where_source_changed(overwrites: &Overwrites<'_>, batch: &mu
             row.as_ref().map(|row| TokenRow::from_row(row).map(|row| row.balance_source)).transpose()
         };
         if fetch_policy::needs_sweep(source(&change.before)?, source(&change.now)?) {
-            holders::begin_sweep(batch, number_in_key(key.as_slice(), 0));
+            holders::begin_sweep(batch, number_in_key(key.as_slice(), 0)?);
         }
     }
     Ok(())

@@ -77,7 +77,7 @@ impl<V: Numbered> Dictionary<V> {
         }
         let key = value.key();
         if let Some(row) = view.get(V::IDS, &key)? {
-            let id = number_in_key(&row, 0);
+            let id = number_in_key(&row, 0)?;
             self.committed.insert(value, id);
             return Ok(id);
         }

@@ -25,7 +25,7 @@ impl WriteState {
         view.prefix(Table::Unaudited, &Key::EMPTY)
             .take(limit)
             .map(|row| {
-                let token = number_in_key(&row?.0, 0);
+                let token = number_in_key(&row?.0, 0)?;
                 Ok(AuditSample { token: stored_address(&view, token)?, holders: sample_holders(&view, token)? })
             })
             .collect()
@@ -74,7 +74,7 @@ impl WriteState {
             && let Some(row) = rows.next()
         {
             let (key, _) = row?;
-            let pair = Pair::from_key(&key);
+            let pair = Pair::from_key(&key)?;
             match find_token_status(&mut &view, pair.token)? {
                 Some(status) if status.balance_source == BalanceSource::Calls => pending.push(BalanceKey {
                     token: stored_address(&view, pair.token)?,
@@ -104,7 +104,7 @@ impl WriteState {
             let pair = Pair { token, holder };
             // No longer pending: the block that made it pending was reverted.
             let Some(since) = view.get(Table::PendingBalance, &Key::balance(pair))? else { continue };
-            if fetch_policy::is_up_to_date(at, number_in_key(&since, 0), tip.block.number) {
+            if fetch_policy::is_up_to_date(at, number_in_key(&since, 0)?, tip.block.number) {
                 batch.delete(Table::PendingBalance, &Key::balance(pair));
             }
             batch.put(Table::Unranked, &Key::balance(pair), []);
@@ -196,7 +196,7 @@ pub(super) fn mark_drifting_balances(
     for sort_key in members_from(view, RankedSet::Holders { token }, 0, largest)? {
         let (_, holder) =
             SortKey::parts(&sort_key).ok_or(StoreError::Corrupt("a ranked set with an invalid sort key"))?;
-        let key = Key::balance(Pair { token, holder: number_in_key(holder, 0) });
+        let key = Key::balance(Pair { token, holder: number_in_key(holder, 0)? });
         // The ranking lags behind: it may still contain a holder that no remaining event touched.
         if overwrites.get(Table::Balance, &key)?.is_none() && overwrites.get(Table::TouchedHolder, &key)?.is_none() {
             continue;
@@ -222,7 +222,7 @@ pub(super) fn advance_sweep(engine: &Engine, limit: usize) -> Result<usize, Stor
     loop {
         let view = engine.view();
         let Some((key, cursor)) = view.prefix(Table::Sweep, &Key::EMPTY).next().transpose()? else { return Ok(0) };
-        let swept = sweep_some(engine, &view, number_in_key(&key, 0), number_in_key(&cursor, 0), limit)?;
+        let swept = sweep_some(engine, &view, number_in_key(&key, 0)?, number_in_key(&cursor, 0)?, limit)?;
         if swept > 0 {
             return Ok(swept);
         }
@@ -242,7 +242,7 @@ fn sweep_some(
     for table in [Table::Balance, Table::TouchedHolder] {
         let from = Key::balance(Pair { token, holder: first });
         for row in view.range_from(table, &from, &token_key).take(limit) {
-            holders.insert(Pair::from_key(&row?.0).holder);
+            holders.insert(Pair::from_key(&row?.0)?.holder);
         }
     }
     let mut batch = engine.batch();
@@ -262,5 +262,5 @@ fn sweep_some(
 }
 
 fn find_id(view: &View, address: &Address) -> Result<Option<AddressId>, StoreError> {
-    Ok(view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0)))
+    view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0)).transpose()
 }

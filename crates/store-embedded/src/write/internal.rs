@@ -164,7 +164,7 @@ impl Step<'_> {
             return Ok(*id);
         }
         let id = match self.view.get(Table::InternalPartyId, &Key::address(&address))? {
-            Some(row) => number_in_key(&row, 0),
+            Some(row) => number_in_key(&row, 0)?,
             None => {
                 let id = self.next_party;
                 self.next_party += 1;

@@ -28,7 +28,7 @@ impl WriteState {
     ) -> Result<Vec<PendingToken>, StoreError> {
         let view = engine.view();
         let new = view.prefix(Table::NewToken, &Key::EMPTY).take(limit);
-        let new = new.map(|row| Ok(number_in_key(&row?.0, 0))).collect::<Result<Vec<AddressId>, StoreError>>()?;
+        let new = new.map(|row| number_in_key(&row?.0, 0)).collect::<Result<Vec<AddressId>, StoreError>>()?;
         let TokenRound { new, refreshes } = fetch_policy::share_round(new, self.next_refreshes(&view, limit)?, limit);
         self.last_refreshed = refreshes.last().copied().or(self.last_refreshed);
         let pending = |id: AddressId| {
@@ -45,7 +45,7 @@ impl WriteState {
         let first = self.last_refreshed.map_or(0, |last| last + 1);
         let behind = view.range_from(Table::PendingToken, &Key::id(first), &Key::EMPTY);
         let before = view.range(Table::PendingToken, &Key::id(0), &Key::id(first));
-        behind.chain(before).take(limit).map(|row| Ok(number_in_key(&row?.0, 0))).collect()
+        behind.chain(before).take(limit).map(|row| number_in_key(&row?.0, 0)).collect()
     }
 
     pub(crate) fn save_token_metadata(
@@ -57,13 +57,12 @@ impl WriteState {
         let mut batch = engine.batch();
         for (address, metadata) in metadata {
             // The token may be gone: its block was reverted while it was being fetched.
-            let Some(id) = view.get(Table::AddressId, &Key::address(address))?.map(|row| number_in_key(&row, 0)) else {
-                continue;
-            };
+            let Some(row) = view.get(Table::AddressId, &Key::address(address))? else { continue };
+            let id = number_in_key(&row, 0)?;
             let key = Key::id(id);
             let mut since = BTreeSet::new();
             for table in [Table::NewToken, Table::PendingToken] {
-                since.extend(view.get(table, &key)?.map(|row| number_in_key(&row, 0)));
+                since.extend(view.get(table, &key)?.map(|row| number_in_key(&row, 0)).transpose()?);
             }
             let Some(newest) = since.last() else { continue };
             batch.delete(Table::NewToken, &key);

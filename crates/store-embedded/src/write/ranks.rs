@@ -51,7 +51,7 @@ impl WriteState {
         let (mut batch, mut moves, mut processed) = (engine.batch(), RankMoves::default(), 0);
         for row in view.prefix(Table::Unranked, &Key::EMPTY).take(limit) {
             let (key, _) = row?;
-            let pair = Pair::from_key(&key);
+            let pair = Pair::from_key(&key)?;
             let now = find_balance(&mut &view, pair)?;
             rerank_holder(&view, &mut batch, &mut moves, pair, now)?;
             batch.delete(Table::Unranked, &Key::balance(pair));

@@ -156,8 +156,8 @@ fn moved_since(
     kept: &ChainTotals,
     all: &ChainTotals,
 ) -> Result<BTreeSet<Pair>, StoreError> {
-    let mut moved: BTreeSet<Pair> =
-        overwrites.changes(Table::TouchedHolder).map(|(key, _)| Pair::from_key(key.as_slice())).collect();
+    let touched = overwrites.changes(Table::TouchedHolder).map(|(key, _)| Pair::from_key(key.as_slice()));
+    let mut moved = touched.collect::<Result<BTreeSet<Pair>, _>>()?;
     for row in view.range(Table::Transfer, &Key::id(kept.transfers), &Key::id(all.transfers)) {
         let row = TransferRow::from_row(&row?.1)?;
         moved.extend([row.from, row.to].map(|holder| Pair { token: row.token, holder }));
@@ -171,12 +171,13 @@ fn complete_moved(view: &View, overwrites: &mut Overwrites<'_>, moved: &mut BTre
         let key = Key::id(token);
         if overwrites.get(Table::Token, &key)?.is_none() {
             for row in view.prefix(Table::TouchedHolder, &key) {
-                moved.insert(Pair::from_key(&row?.0));
+                moved.insert(Pair::from_key(&row?.0)?);
             }
         }
     }
     // The zero address is not a holder.
-    let zero_address = view.get(Table::AddressId, &Key::address(&Address::ZERO))?.map(|row| number_in_key(&row, 0));
+    let zero_address = view.get(Table::AddressId, &Key::address(&Address::ZERO))?;
+    let zero_address = zero_address.map(|row| number_in_key(&row, 0)).transpose()?;
     moved.retain(|pair| Some(pair.holder) != zero_address);
     Ok(())
 }
@@ -213,7 +214,7 @@ fn mark_codes_pending(
     kept: &ChainTotals,
     tip: BlockNumber,
 ) -> Result<(), StoreError> {
-    let ran = grown.iter().filter(|list| matches!(list.kind, ListKind::Transactions | ListKind::Involved));
+    let ran = grown.iter().filter(|list| list.kind.runs_owner());
     for list in ran.filter(|list| list.owner < kept.addresses) {
         if is_code_pending(CodeEvent::Reverted, codes::known_code(view, list.owner)?) {
             codes::mark_code_pending(batch, list.owner, tip);

@@ -31,18 +31,19 @@ impl Step<'_, '_> {
         if to != from {
             self.append(ListKind::Transfers.of(to), Entry { id, roles: Roles { from: false, to: true } })?;
         }
-        let kind = self.move_balance(event, parties, block)?;
-        self.move_nft(id, event, parties, kind)?;
+        let mut row = self.move_balance(event, parties, block)?;
+        self.move_nft(id, event, parties, &mut row)?;
+        self.overwrites.put(Table::Token, &Key::id(token), Some(row.to_row()))?;
         self.end_approval(tx, event, token)
     }
 
-    /// Returns the kind of the token.
+    /// Returns the row of the token, to be written.
     fn move_balance(
         &mut self,
         event: &TransferEvent,
         parties: TransferParties,
         block: BlockNumber,
-    ) -> Result<TokenKind, StoreError> {
+    ) -> Result<TokenRow, StoreError> {
         let key = Key::id(parties.token);
         let mut token = match self.overwrites.get(Table::Token, &key)? {
             Some(row) => TokenRow::from_row(row)?,
@@ -69,6 +70,7 @@ impl Step<'_, '_> {
                 if new.is_none() {
                     token.balance_source = fetch_policy::source_after_overdraft(token.kind, token.balance_source);
                 }
+                count_held(&mut token, old, new)?;
             }
         }
         if event.to != Address::ZERO && event.from != event.to {
@@ -76,9 +78,9 @@ impl Step<'_, '_> {
             self.moved_pairs.insert(pair);
             let (old, new) = self.change_balance(pair, |old| old.checked_add(value))?;
             token.holder_count += u64::from(old.is_zero() && new.is_some_and(|new| !new.is_zero()));
+            count_held(&mut token, old, new)?;
         }
-        self.overwrites.put(Table::Token, &key, Some(token.to_row()))?;
-        Ok(token.kind)
+        Ok(token)
     }
 
     /// Returns the balance before and after; an impossible change leaves a balance of zero.
@@ -93,7 +95,7 @@ impl Step<'_, '_> {
             None => Balance::ZERO,
         };
         let new = change(old);
-        self.overwrites.put(Table::Balance, &key, Some(balance_to_row(&new.unwrap_or_default())))?;
+        self.overwrites.put(Table::Balance, &key, Some(balance_to_row(&new.unwrap_or(Balance::ZERO))))?;
         Ok((old, new))
     }
 
@@ -114,6 +116,14 @@ impl Step<'_, '_> {
             mark_token_pending(&mut self.batch, token, block);
         }
         self.overwrites.put(Table::TouchedHolder, &Key::balance(pair), Some(Key::block(block).as_slice().to_vec()))
+    }
+}
+
+/// Adds a change of a balance to what holders of a fungible token have. That of others follows from their ids.
+fn count_held(token: &mut TokenRow, old: Balance, new: Option<Balance>) -> Result<(), StoreError> {
+    match token.kind {
+        TokenKind::Bep20 => token.change_held(old, new.unwrap_or(Balance::ZERO)),
+        TokenKind::Bep721 | TokenKind::Bep1155 => Ok(()),
     }
 }
 

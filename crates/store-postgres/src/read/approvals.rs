@@ -7,7 +7,7 @@ use crate::{
     database::Connection,
     ranks::APPROVALS,
     rows::{RowExt, to_u256},
-    tokens::{decimals_from, kind_from},
+    tokens::{kind_from, option_decimals},
 };
 
 pub(crate) async fn list_approvals(
@@ -20,8 +20,8 @@ pub(crate) async fn list_approvals(
         Order::NewestFirst => Order::OldestFirst,
         Order::OldestFirst => Order::NewestFirst,
     };
-    let sql = "select rank_total($1, k.id), r.n, a.address, t.kind, coalesce(t.name, ''), coalesce(t.symbol, ''),
-            coalesce(t.decimals, 0::int2), p.spender, p.scope, p.token_id, p.value, x.hash, x.block, b.timestamp
+    let sql = "select rank_total($1, k.id), r.n, a.address, t.kind, t.name, t.symbol, t.decimals, p.spender,
+            p.scope, p.token_id, p.value, x.hash, x.block, b.timestamp
         from (select id from address where address = $2) k
         left join lateral rank_page($1, k.id, $3, $4, $5) r on true
         left join approval p on p.id = ('x' || encode(r.tie, 'hex'))::bit(64)::int8
@@ -35,9 +35,9 @@ fn approval_from_row(row: &Row) -> Result<Approval, StoreError> {
     Ok(Approval {
         token: row.address(2)?,
         token_kind: row.value::<Option<i16>>(3)?.map(kind_from).transpose()?,
-        token_name: row.text(4)?,
-        token_symbol: row.text(5)?,
-        token_decimals: decimals_from(row.value(6)?)?,
+        token_name: row.option_text(4)?,
+        token_symbol: row.option_text(5)?,
+        token_decimals: option_decimals(row, 6)?,
         spender: row.address(7)?,
         scope: match row.value::<i16>(8)? {
             0 => ApprovalScope::Amount,

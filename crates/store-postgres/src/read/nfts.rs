@@ -126,8 +126,8 @@ pub(crate) async fn list_held_nfts(
         Ok(HeldNft {
             token: row.address(2)?,
             kind: kind_from(row.value(3)?)?,
-            token_name: row.text(4)?,
-            token_symbol: row.text(5)?,
+            token_name: row.option_text(4)?,
+            token_symbol: row.option_text(5)?,
             id: to_u256(row.value(6)?)?,
             amount: row.value::<Numeric>(7)?.0,
         })

@@ -14,7 +14,7 @@ use crate::{
     database::{Connection, find, query},
     lists::{List, Role, exchange_owner},
     rows::{RowExt, int8},
-    tokens::decimals_from,
+    tokens::option_decimals,
     write::style_from,
 };
 
@@ -42,9 +42,7 @@ pub(super) fn trade_from_row(row: &Row) -> Result<Trade, StoreError> {
     };
     // A token without transfers has no metadata.
     let traded = |address: Address, column: usize| -> Result<TradedToken, StoreError> {
-        let decimals = row.value::<Option<i16>>(column + 1)?.unwrap_or_default();
-        let symbol = row.option_text(column)?.unwrap_or_default();
-        Ok(TradedToken { address, symbol, decimals: decimals_from(decimals)? })
+        Ok(TradedToken { address, symbol: row.option_text(column)?, decimals: option_decimals(row, column + 1)? })
     };
     let (token0, token1) = (traded(pool.token0, 16)?, traded(pool.token1, 18)?);
     let (token_in, token_out) = match direction {

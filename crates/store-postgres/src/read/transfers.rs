@@ -13,7 +13,7 @@ use crate::{
     lists::{List, Role},
     numeric::Numeric,
     rows::{RowExt, int8, to_u256},
-    tokens::{decimals_from, kind_from},
+    tokens::{kind_from, option_decimals},
 };
 
 pub(super) const TRANSFERS: Rows = Rows {
@@ -41,9 +41,9 @@ pub(super) fn transfer_from_row(row: &Row) -> Result<Transfer, StoreError> {
         tx_hash: row.hash(11)?,
         block_number: row.u64(12)?,
         timestamp: row.u64(13)?,
-        token_name: row.text(14)?,
-        token_symbol: row.text(15)?,
-        token_decimals: decimals_from(row.value(16)?)?,
+        token_name: row.option_text(14)?,
+        token_symbol: row.option_text(15)?,
+        token_decimals: option_decimals(row, 16)?,
     })
 }
 

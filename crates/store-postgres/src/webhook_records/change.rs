@@ -13,6 +13,8 @@ use crate::{
     rows::{RowExt, int8},
 };
 
+pub(super) const MISCOUNTED: StoreError = StoreError::Corrupt("a queue with other messages than it counts");
+
 /// The row about all webhooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ProgressRow {
@@ -145,7 +147,8 @@ impl<'a> Change<'a> {
             self.logs.iter().filter(|(_, log)| log.is_changed()).collect();
         for (webhook, Held { before, now }) in &changed {
             if !now.is_orphaned {
-                self.progress.pending = (self.progress.pending + now.pending).saturating_sub(before.pending);
+                let pending = (self.progress.pending + now.pending).checked_sub(before.pending);
+                self.progress.pending = pending.ok_or(MISCOUNTED)?;
             }
             if now.next > before.next {
                 self.announced.insert(**webhook);
@@ -237,10 +240,10 @@ impl<'a> Change<'a> {
 
     /// The webhook of a log was deleted: its messages no longer count.
     pub(super) async fn orphan_log(&mut self, webhook: WebhookId) -> Result<(), StoreError> {
-        let log = self.log(webhook).await?;
-        log.is_orphaned = true;
-        let pending = log.pending;
-        self.progress.pending = self.progress.pending.saturating_sub(pending);
+        self.log(webhook).await?.is_orphaned = true;
+        // What this change did to the log is not part of the total yet, and will not be.
+        let counted = self.logs.get(&webhook).filter(|log| !log.before.is_orphaned).map_or(0, |log| log.before.pending);
+        self.progress.pending = self.progress.pending.checked_sub(counted).ok_or(MISCOUNTED)?;
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use domain::{
 use store::{KEPT_ATTEMPTS, QueueLoads, Recipient, StoreError};
 
 use super::{
-    change::Change,
+    change::{Change, MISCOUNTED},
     rows::{DELIVERY, DeliveryRow, kind_number, status_number},
 };
 use crate::{
@@ -196,7 +196,7 @@ impl Change<'_> {
         }
         let log = self.log(webhook).await?;
         log.first = log.first.max(end);
-        log.pending = log.pending.saturating_sub(pending);
+        log.pending = log.pending.checked_sub(pending).ok_or(MISCOUNTED)?;
         Ok(pending)
     }
 
@@ -236,7 +236,7 @@ impl Change<'_> {
         let sql =
             "update delivery set number = $3, status = 1, due = coalesce(due, $4) where webhook = $1 and number = $2";
         execute(self.tx, sql, &[&int8(webhook), &int8(number), &int8(next), &int8(now)]).await?;
-        if let Some(location) = location.filter(|_| depends_on_block(kind)) {
+        if let Some(location) = location.filter(|_| kind.depends_on_block()) {
             self.note_blocks_of(&[(location.block.number, webhook, next)]).await?;
         }
         Ok(())
@@ -320,7 +320,8 @@ impl Change<'_> {
                 NextStep::RetryAt(_) | NextStep::GiveUp => row.delivery.status,
             };
             let is_pending = matches!(status, DeliveryStatus::Pending { .. });
-            log.pending = (log.pending + u64::from(is_pending)).saturating_sub(u64::from(was_pending));
+            let pending = (log.pending + u64::from(is_pending)).checked_sub(u64::from(was_pending));
+            log.pending = pending.ok_or(MISCOUNTED)?;
             recorded.push((report, status));
         }
         put_attempts(self.tx, &recorded).await
@@ -394,9 +395,4 @@ pub(super) fn text(attempt: &Attempt) -> &str {
         AttemptOutcome::Answered { body, .. } => body,
         AttemptOutcome::Unanswered { reason, .. } => reason,
     }
-}
-
-/// Whether a message of this kind is retracted when its block is orphaned.
-pub(super) fn depends_on_block(kind: EventKind) -> bool {
-    matches!(kind, EventKind::Tx | EventKind::TokenTransfer | EventKind::Internal)
 }

@@ -9,8 +9,8 @@ use store::{
 };
 
 use super::{
-    change::{Change, ProgressRow},
-    deliveries::{EventRow, NewMessage, depends_on_block},
+    change::{Change, MISCOUNTED, ProgressRow},
+    deliveries::{EventRow, NewMessage},
     rows::{DELIVERY, DeliveryRow, put_status},
 };
 use crate::{
@@ -127,7 +127,7 @@ impl Change<'_> {
             if let Some(row) = rows.last_mut() {
                 row.uses += 1;
             }
-            let location = event.location.filter(|_| depends_on_block(event.kind));
+            let location = event.location.filter(|_| event.kind.depends_on_block());
             let block = location.map(|location| location.block.number);
             messages.push(NewMessage { event: self.progress.last_event, kind: event.kind, to, block });
         }
@@ -240,7 +240,7 @@ impl Change<'_> {
             }
             if row.is_pending() {
                 let log = self.log(webhook).await?;
-                log.pending = log.pending.saturating_sub(1);
+                log.pending = log.pending.checked_sub(1).ok_or(MISCOUNTED)?;
                 row.delivery.status = DeliveryStatus::Cancelled;
             }
             changed.push(row);

@@ -117,7 +117,7 @@ pub(super) fn status_number(status: DeliveryStatus) -> (i16, Option<i64>) {
 fn status_from(number: i16, due: Option<u64>) -> Result<DeliveryStatus, StoreError> {
     Ok(match number {
         FRESH => DeliveryStatus::Pending { due: None },
-        RETRY => DeliveryStatus::Pending { due: Some(due.unwrap_or_default()) },
+        RETRY => DeliveryStatus::Pending { due: Some(due.ok_or(StoreError::Corrupt("a retry without a time"))?) },
         DELIVERED => DeliveryStatus::Delivered,
         FAILED => DeliveryStatus::Failed,
         CANCELLED => DeliveryStatus::Cancelled,
@@ -130,7 +130,8 @@ impl DeliveryRow {
         let attempt_count = u32::try_from(row.u64(first + 10)?);
         let location = match (row.option_block(first + 16)?, row.option_hash(first + 18)?) {
             (Some(block), Some(tx_hash)) => Some(EventLocation { block, tx_hash }),
-            _ => None,
+            (None, None) => None,
+            (Some(_), None) | (None, Some(_)) => return Err(StoreError::Corrupt("an event with half of its location")),
         };
         let delivery = Delivery {
             webhook: row.u64(first)?,

@@ -103,8 +103,10 @@ impl Approvals {
             keys.extend(changes.approvals.iter().filter_map(|event| {
                 let (token, owner) = (address(&event.token)?, address(&event.owner));
                 // The owner of an id is not part of its key.
-                let owner =
-                    if matches!(event.scope, ApprovalScope::Id(_)) { owner.unwrap_or_default() } else { owner? };
+                let owner = match event.scope {
+                    ApprovalScope::Id(_) => owner.unwrap_or(0),
+                    ApprovalScope::Amount | ApprovalScope::All => owner?,
+                };
                 Some(ApprovalKey::new(token, owner, event.spender, event.scope))
             }));
             let moved = changes.transfers.iter().filter(|event| event.kind == TokenKind::Bep721);

@@ -40,7 +40,7 @@ impl WriteState {
         for block in blocks {
             step.add_block(block)?;
         }
-        let Step { mut known, totals, day, rows, appended, new_addresses, new_tokens, moved, codes, .. } = step;
+        let Step { mut known, totals, day, rows, appended, new_addresses, moved, codes, .. } = step;
 
         copy::addresses(tx, &rows.addresses).await?;
         copy::blocks(tx, &rows.blocks).await?;
@@ -99,7 +99,6 @@ impl WriteState {
         tokens::save(tx, changed.map(|(_, token)| token).collect::<Vec<_>>()).await?;
         marks.write(tx).await?;
         moves.write(tx).await?;
-        debug_assert!(new_tokens.iter().all(|token| known.tokens.contains_key(token)));
 
         let old_tip = chain.tip.map(|tip| tip.number);
         chain.first_block = chain.first_block.or(Some(first.block.number));

@@ -215,7 +215,7 @@ pub(crate) async fn save_balances(
         marks.unranked.insert(pair);
         stored.push((pair, Numeric(*balance)));
         if let Some(token) = known.get_mut(&pair.token) {
-            count_call_balance(token, row.value::<Option<Numeric>>(3)?.map(|old| old.0), Some(*balance));
+            count_call_balance(token, row.value::<Option<Numeric>>(3)?.map(|old| old.0), Some(*balance))?;
         }
     }
     delete_pending(tx, &done).await?;
@@ -235,10 +235,18 @@ pub(crate) async fn save_balances(
 }
 
 /// Replaces one balance in the counts of fetched ones by another.
-pub(super) fn count_call_balance(token: &mut TokenRow, old: Option<Balance>, new: Option<Balance>) {
+pub(super) fn count_call_balance(
+    token: &mut TokenRow,
+    old: Option<Balance>,
+    new: Option<Balance>,
+) -> Result<(), StoreError> {
     let holds = |balance: Option<Balance>| u64::from(balance.is_some_and(|balance| !balance.is_zero()));
-    token.call_fetched = (token.call_fetched + u64::from(new.is_some())).saturating_sub(u64::from(old.is_some()));
-    token.call_holding = (token.call_holding + holds(new)).saturating_sub(holds(old));
+    let change = |count: u64, old: u64, new: u64| {
+        (count + new).checked_sub(old).ok_or(StoreError::Corrupt("a negative count of fetched balances"))
+    };
+    token.call_fetched = change(token.call_fetched, u64::from(old.is_some()), u64::from(new.is_some()))?;
+    token.call_holding = change(token.call_holding, holds(old), holds(new))?;
+    Ok(())
 }
 
 /// Queues some holders of swept tokens for fetching and ranking. Returns how many; 0 when no sweep is left.

@@ -54,6 +54,7 @@ impl LogPack {
         if let Some(data) = &event.data {
             words::pack(data, &mut self.data);
         }
+        // Less than 58 KB: fewer than 48 before, and data of at most 8 with a byte for each word.
         let end = u16::try_from(self.data.len()).unwrap_or(u16::MAX);
         self.logs.push(Entry { ids: [Some(source), topic1, topic2, topic3], end });
     }
@@ -66,6 +67,7 @@ impl LogPack {
         let largest = ids().flatten().max().unwrap_or(0);
         // The largest number of a width stands for none.
         let width = (1..8).find(|width| largest < (1 << (width * 8)) - 1).unwrap_or(8);
+        // The width is at most 8, and topics are at most 3.
         let mut entries = vec![u8::try_from(width | topics << 4).unwrap_or(u8::MAX)];
         for entry in &self.logs {
             for id in entry.ids.iter().take(topics + 1) {

@@ -93,8 +93,9 @@ async fn write_metadata(
     let ids: Vec<i64> = metadata.keys().map(|id| int8(*id)).collect();
     let names: Vec<&[u8]> = metadata.values().map(|metadata| metadata.name.as_bytes()).collect();
     let symbols: Vec<&[u8]> = metadata.values().map(|metadata| metadata.symbol.as_bytes()).collect();
-    let decimals: Vec<i16> = metadata.values().map(|metadata| i16::from(metadata.decimals)).collect();
-    let supplies: Vec<Numeric> = metadata.values().map(|metadata| metadata.total_supply.into()).collect();
+    let decimals: Vec<Option<i16>> = metadata.values().map(|metadata| metadata.decimals.map(i16::from)).collect();
+    let supplies: Vec<Option<Numeric>> =
+        metadata.values().map(|metadata| metadata.total_supply.map(Numeric::from)).collect();
     let requested_at: Vec<Option<i64>> = metadata.values().map(|metadata| metadata.requested_at.map(int8)).collect();
     let sql = "update token t set is_fetched = true, name = f.name, symbol = f.symbol, decimals = f.decimals,
             total_supply = f.total_supply, requested_at = f.requested_at

@@ -17,9 +17,9 @@ use crate::{
 
 /// A value before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Change<T> {
-    before: T,
-    now: T,
+pub(super) struct Change<T> {
+    pub(super) before: T,
+    pub(super) now: T,
 }
 
 /// The ids that a commit moves.
@@ -39,6 +39,21 @@ pub(super) struct NftMove<'a> {
     pub(super) event: &'a TransferEvent,
     pub(super) from: AddressId,
     pub(super) to: AddressId,
+}
+
+/// What a transfer of an id did.
+#[derive(Debug, Default)]
+pub(super) struct MovedNft {
+    /// What the parties had of it before: 1 for an owner.
+    pub(super) before: Balance,
+    pub(super) now: Balance,
+    /// The part of the value that the sender did not have of the id of a multi-token.
+    pub(super) shortfall: Option<Balance>,
+}
+
+/// How much of a non-fungible id its owner has.
+fn existing(owner: Option<AddressId>) -> Balance {
+    owner.map_or(Balance::ZERO, |_| Balance::ONE)
 }
 
 impl Nfts {
@@ -93,29 +108,37 @@ impl Nfts {
         (next, true)
     }
 
-    /// Returns the part of the value that the sender did not have of the id of a multi-token.
-    pub(super) fn move_nft(&mut self, nft: u64, moved: &NftMove<'_>) -> Option<Balance> {
+    pub(super) fn move_nft(&mut self, nft: u64, moved: &NftMove<'_>) -> MovedNft {
         let NftMove { event, from, to } = moved;
+        let mut result = MovedNft::default();
         if event.kind == TokenKind::Bep721 {
             // The last receiver is the owner, even if an earlier event is missing.
-            self.owners.entry(nft).or_default().now = (event.to != Address::ZERO).then_some(*to);
-            return None;
+            let owner = &mut self.owners.entry(nft).or_default().now;
+            result.before = existing(*owner);
+            *owner = (event.to != Address::ZERO).then_some(*to);
+            result.now = existing(*owner);
+            return result;
         }
         if event.from == event.to {
-            return None;
+            return result;
         }
         let value = Balance::from(event.value);
-        let mut shortfall = None;
         if event.from != Address::ZERO {
             let amount = &mut self.amounts.entry((nft, *from)).or_default().now;
-            shortfall = value.checked_sub(*amount).filter(|missing| !missing.is_zero());
+            result.before = *amount;
+            result.shortfall = value.checked_sub(*amount).filter(|missing| !missing.is_zero());
+            // A sender that has less than it sends is left with zero.
             *amount = amount.saturating_sub(value);
+            result.now = *amount;
         }
         if event.to != Address::ZERO {
             let amount = &mut self.amounts.entry((nft, *to)).or_default().now;
+            // All sums are below 2^320, since each of fewer than 2^64 transfers adds less than 2^256.
+            result.before = result.before.saturating_add(*amount);
             *amount = amount.saturating_add(value);
+            result.now = result.now.saturating_add(*amount);
         }
-        shortfall
+        result
     }
 
     pub(super) async fn write(self, tx: &Transaction<'_>) -> Result<(), StoreError> {
@@ -208,37 +231,53 @@ fn rank(
 const MOVED: &str = "from transfer x join token t on t.id = x.token and t.kind = x.kind
     join nft n on n.token = x.token and n.token_id = x.token_id where x.id >= $1";
 
-/// Moves ids back. To be called before transfers, tokens and lists are reverted.
-pub(super) async fn revert(tx: &Transaction<'_>, kept: &ChainTotals) -> Result<(), StoreError> {
+/// Moves ids back. To be called before transfers, tokens and lists are reverted. Returns what the parties had of each token.
+pub(super) async fn revert(
+    tx: &Transaction<'_>,
+    kept: &ChainTotals,
+) -> Result<BTreeMap<AddressId, Change<Balance>>, StoreError> {
+    let mut held: BTreeMap<AddressId, Change<Balance>> = BTreeMap::new();
+    let mut count = |token: AddressId, before: Balance, now: Balance| {
+        let held = held.entry(token).or_default();
+        // Below 2^320, like all that holders have.
+        held.before = held.before.saturating_add(before);
+        held.now = held.now.saturating_add(now);
+    };
     let zero = find(tx, "select id from address where address = $1", &[&Address::ZERO.as_slice()]).await?;
     let zero = zero.map_or(Ok(-1), |row| row.value::<i64>(0))?;
     let transfers = int8(kept.transfers);
     let sql = format!(
-        "select n.id, n.owner, nullif(l.receiver, $2) from (select distinct n.id, n.owner {MOVED} and x.kind = 1) n
+        "select n.id, n.owner, nullif(l.receiver, $2), n.token from (
+            select distinct n.id, n.owner, n.token {MOVED} and x.kind = 1
+        ) n
         left join lateral nft_transfer_page(n.id, 0, 0, $1, 0, 1, true) p on true
         left join transfer l on l.id = p.ids[1]"
     );
     let mut owners = BTreeMap::new();
     for row in query(tx, &sql, &[&transfers, &zero]).await? {
-        owners.insert(row.u64(0)?, Change { before: row.option_u64(1)?, now: row.option_u64(2)? });
+        let change = Change { before: row.option_u64(1)?, now: row.option_u64(2)? };
+        count(row.u64(3)?, existing(change.before), existing(change.now));
+        owners.insert(row.u64(0)?, change);
     }
     let sql = format!(
-        "select m.nft, m.holder, coalesce(b.amount, 0), coalesce(b.amount, 0) + m.change from (
-            select nft, holder, sum(change) as change from (
-                select n.id as nft, x.sender as holder, x.value - coalesce(x.nft_shortfall, 0) as change
+        "select m.nft, m.holder, coalesce(b.amount, 0), coalesce(b.amount, 0) + m.change, m.token from (
+            select nft, token, holder, sum(change) as change from (
+                select n.id as nft, n.token, x.sender as holder, x.value - coalesce(x.nft_shortfall, 0) as change
                 {MOVED} and x.kind = 2 and x.sender <> x.receiver
                 union all
-                select n.id, x.receiver, -x.value {MOVED} and x.kind = 2 and x.sender <> x.receiver
-            ) every where holder <> $2 group by nft, holder
+                select n.id, n.token, x.receiver, -x.value {MOVED} and x.kind = 2 and x.sender <> x.receiver
+            ) every where holder <> $2 group by nft, token, holder
         ) m left join nft_balance b on b.nft = m.nft and b.holder = m.holder"
     );
     let mut amounts = BTreeMap::new();
     for row in query(tx, &sql, &[&transfers, &zero]).await? {
         let change = Change { before: row.value::<Numeric>(2)?.0, now: row.value::<Numeric>(3)?.0 };
+        count(row.u64(4)?, change.before, change.now);
         amounts.insert((row.u64(0)?, row.u64(1)?), change);
     }
     // The rows of ids that no transfer is left of are deleted with their numbers.
     write_owners(tx, &owners, kept.nfts).await?;
     write_amounts(tx, &amounts).await?;
-    rank(&owners, &amounts).write(tx).await
+    rank(&owners, &amounts).write(tx).await?;
+    Ok(held)
 }

@@ -8,8 +8,10 @@ use tokio_postgres::Row;
 use super::{
     WriteState, approvals, codes,
     holders::{self, Marks, count_call_balance},
-    internal, nfts,
+    internal,
+    nfts::{self, Change},
     prefetch::{Pair, split},
+    step::count_held,
 };
 use crate::{
     chain::{Chain, TOTALS},
@@ -44,9 +46,9 @@ impl WriteState {
         let sql = format!("select {TOTALS} from block where number = $1");
         let kept = get(tx, &sql, &[&int8(number + 1)]).await?.totals(0)?;
 
-        nfts::revert(tx, &kept).await?;
+        let held_ids = nfts::revert(tx, &kept).await?;
         approvals::revert(tx, &kept, number).await?;
-        revert_balances(tx, &kept, number).await?;
+        revert_balances(tx, &kept, number, &held_ids).await?;
         codes::mark_reverted(tx, &kept, number).await?;
         codes::drop_codes(tx, kept.addresses).await?;
         internal::revert(tx, number).await?;
@@ -86,7 +88,12 @@ impl MovedBalance {
 }
 
 /// Subtracts the reverted transfers from balances and tokens, and marks what has to be fetched and ranked again.
-async fn revert_balances(tx: &Transaction<'_>, kept: &ChainTotals, number: BlockNumber) -> Result<(), StoreError> {
+async fn revert_balances(
+    tx: &Transaction<'_>,
+    kept: &ChainTotals,
+    number: BlockNumber,
+    held_ids: &BTreeMap<AddressId, Change<Balance>>,
+) -> Result<(), StoreError> {
     let mut moved = moved_balances(tx, kept, number).await?;
     let sql = "select token, count(*), count(shortfall) from transfer where id >= $1 group by token";
     let mut counts: BTreeMap<AddressId, (u64, u64)> = BTreeMap::new();
@@ -119,6 +126,7 @@ async fn revert_balances(tx: &Transaction<'_>, kept: &ChainTotals, number: Block
         if let Some(token) = &mut token {
             token.holders += u64::from(before.is_zero() && !now.is_zero());
             token.holders -= u64::from(!before.is_zero() && now.is_zero());
+            count_held(token, *before, *now)?;
         }
         match token {
             Some(token) if is_touched => {
@@ -132,13 +140,18 @@ async fn revert_balances(tx: &Transaction<'_>, kept: &ChainTotals, number: Block
                 // The holder has no relation to the token any more: its derived data is deleted.
                 moves.move_holder(pair.token, pair.holder, balance.ranked, Balance::ZERO);
                 if let Some(token) = token {
-                    count_call_balance(token, balance.call_amount, None);
+                    count_call_balance(token, balance.call_amount, None)?;
                 }
                 if is_touched {
                     kept_rows.push((balance, first_transfer, first_touch, false));
                 }
                 deleted.push((*pair, is_touched));
             }
+        }
+    }
+    for (id, Change { before, now }) in held_ids {
+        if let Some(token) = tokens.get_mut(id) {
+            token.change_held(*before, *now)?;
         }
     }
     write_kept(tx, &kept_rows).await?;

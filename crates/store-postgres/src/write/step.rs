@@ -71,7 +71,6 @@ pub(super) struct Step<'a> {
     pub(super) rows: Rows,
     pub(super) appended: Appended,
     pub(super) new_addresses: Vec<(Address, AddressId)>,
-    pub(super) new_tokens: Vec<AddressId>,
     pub(super) moved: Moved,
     /// Addresses whose code has to be fetched, and since which block.
     pub(super) codes: BTreeMap<AddressId, BlockNumber>,
@@ -96,7 +95,6 @@ impl<'a> Step<'a> {
             rows: Rows::default(),
             appended: Appended::default(),
             new_addresses: Vec::new(),
-            new_tokens: Vec::new(),
             moved: Moved::default(),
             codes: BTreeMap::new(),
         }
@@ -144,7 +142,7 @@ impl<'a> Step<'a> {
                 while let Some(approval) = approvals.next_if(|approval| approval.log_index < transfer.log_index) {
                     self.add_approval(id, approval, block.number);
                 }
-                self.add_transfer(id, transfer, block.number);
+                self.add_transfer(id, transfer, block.number)?;
             }
             while let Some(approval) = approvals.next_if(|approval| approval.tx_index == tx.index) {
                 self.add_approval(id, approval, block.number);
@@ -235,7 +233,7 @@ impl<'a> Step<'a> {
         Ok(())
     }
 
-    fn add_transfer(&mut self, tx: u64, event: &TransferEvent, block: BlockNumber) {
+    fn add_transfer(&mut self, tx: u64, event: &TransferEvent, block: BlockNumber) -> Result<(), StoreError> {
         let token = self.address_id(event.token, block);
         let from = self.address_id(event.from, block);
         let to = self.address_id(event.to, block);
@@ -248,12 +246,13 @@ impl<'a> Step<'a> {
             self.append(List::Transfers, from, id, Role::Sender);
             self.append(List::Transfers, to, id, Role::Receiver);
         }
-        let shortfall = self.move_balance(event, [token, from, to], id, block);
+        let shortfall = self.move_balance(event, [token, from, to], id, block)?;
         if let Some(id) = event.token_id.filter(|_| event.kind == TokenKind::Bep721) {
             self.known.approvals.end(token, id, tx);
         }
-        let nft_shortfall = self.move_nft(id, event, [token, from, to]);
+        let nft_shortfall = self.move_nft(id, event, [token, from, to])?;
         self.rows.transfers.push(TransferCopy { id, tx, token, from, to, event: *event, shortfall, nft_shortfall });
+        Ok(())
     }
 
     fn add_approval(&mut self, tx: u64, event: &ApprovalEvent, block: BlockNumber) {
@@ -267,16 +266,25 @@ impl<'a> Step<'a> {
 
     /// Moves an id of a token, unless the event is of another kind than the token. Returns the part of the value that the
     /// sender did not have.
-    fn move_nft(&mut self, transfer: u64, event: &TransferEvent, [token, from, to]: [AddressId; 3]) -> Option<Balance> {
+    fn move_nft(
+        &mut self,
+        transfer: u64,
+        event: &TransferEvent,
+        [token, from, to]: [AddressId; 3],
+    ) -> Result<Option<Balance>, StoreError> {
         let kind = self.known.tokens.get(&token).map(|token| token.kind);
-        let id = event.token_id.filter(|_| kind == Some(event.kind))?;
+        let Some(id) = event.token_id.filter(|_| kind == Some(event.kind)) else { return Ok(None) };
         let (nft, is_new) = self.known.nfts.find_or_add(token, id, self.totals.nfts);
         if is_new {
             self.totals.nfts += 1;
             self.append(List::TokenNfts, token, nft, Role::Any);
         }
         self.append(List::NftTransfers, nft, transfer, Role::Any);
-        self.known.nfts.move_nft(nft, &NftMove { event, from, to })
+        let moved = self.known.nfts.move_nft(nft, &NftMove { event, from, to });
+        if let Some(token) = self.known.tokens.get_mut(&token) {
+            token.change_held(moved.before, moved.now)?;
+        }
+        Ok(moved.shortfall)
     }
 
     /// Returns the part of the value that the sender did not have.
@@ -286,13 +294,12 @@ impl<'a> Step<'a> {
         [token_id, from, to]: [AddressId; 3],
         transfer: u64,
         block: BlockNumber,
-    ) -> Option<Balance> {
+    ) -> Result<Option<Balance>, StoreError> {
         let is_new = !self.known.tokens.contains_key(&token_id);
         let token =
             self.known.tokens.entry(token_id).or_insert_with(|| TokenRow::new(token_id, event.token, event.kind));
         if is_new {
             self.totals.tokens += 1;
-            self.new_tokens.push(token_id);
             token.new_since = Some(block);
         }
         token.transfers += 1;
@@ -311,21 +318,23 @@ impl<'a> Step<'a> {
             let balance = self.known.balances.entry(move_pair(from)).or_default();
             // A transfer to the sender does not change the balance, but the address is now known as a possible holder.
             if from != to {
-                let had = !balance.is_zero();
+                let (before, had) = (*balance, !balance.is_zero());
                 shortfall = value.checked_sub(*balance).filter(|missing| !missing.is_zero());
                 *balance = balance.saturating_sub(value);
                 token.holders -= u64::from(had && balance.is_zero());
                 token.overdrafts += u64::from(shortfall.is_some());
+                count_held(token, before, *balance)?;
             }
         }
         if event.to != Address::ZERO && from != to {
             let balance = self.known.balances.entry(move_pair(to)).or_default();
-            let had = !balance.is_zero();
+            let (before, had) = (*balance, !balance.is_zero());
             // A sum that is too large leaves zero, like any other impossible change.
-            *balance = balance.checked_add(value).unwrap_or_default();
+            *balance = balance.checked_add(value).unwrap_or(Balance::ZERO);
             token.holders += u64::from(!had && !balance.is_zero());
+            count_held(token, before, *balance)?;
         }
-        shortfall
+        Ok(shortfall)
     }
 
     /// Records a balance that an event other than a transfer changed.
@@ -391,5 +400,13 @@ impl<'a> Step<'a> {
         self.new_addresses.push((address, id));
         self.rows.addresses.push(AddressCopy { id, address, first_seen: block });
         id
+    }
+}
+
+/// Adds a change of a balance to what holders of a fungible token have. That of others follows from their ids.
+pub(super) fn count_held(token: &mut TokenRow, before: Balance, now: Balance) -> Result<(), StoreError> {
+    match token.kind {
+        TokenKind::Bep20 => token.change_held(before, now),
+        TokenKind::Bep721 | TokenKind::Bep1155 => Ok(()),
     }
 }

@@ -328,6 +328,7 @@ async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {
     assert_eq!(facts.len(), sample.len());
     for (address, facts) in sample.iter().zip(facts) {
         let token = subject.reader.find_token(*address).await.expect("token").map(|token| token.metadata);
+        let token = token.filter(|metadata| metadata.is_read());
         let token = token.map(|metadata| TokenName { symbol: metadata.symbol, name: metadata.name });
         let code_hash = subject.reader.find_code_hash(*address).await.expect("code hash");
         assert_eq!(facts, AddressFacts { code_hash, token });

@@ -7,7 +7,7 @@ use axum::{
     http::HeaderMap,
     response::Response,
 };
-use domain::{Account, Address, Code, Creation, InternalPage, LogFilter, LogPage, Page, TradeFilter, U256};
+use domain::{Account, Address, Code, InternalPage, LogFilter, LogPage, Page, TradeFilter, U256};
 use filter::{FilterFields, FilterView, ListFields, ListFilter};
 use serde::Deserialize;
 
@@ -162,7 +162,11 @@ pub(super) async fn show(
     let full = address.to_checksum(None);
     let filter = params.filter_view(address);
     let (tab, pager) = app.tab(address, &full, &params, &app.server_address(&headers), names).await?;
-    let is_contract = is_contract(account.as_ref(), creation.as_ref());
+    let is_contract = match &account {
+        Some(account) => account.code.is_contract(),
+        // What the index knows: where it has read code, or seen a creation.
+        None => creation.is_some() || app.chain.find_code_hash(address).await?.is_some(),
+    };
     let verified = match account.as_ref().and_then(|account| account.code.hash()) {
         Some(hash) => app.verified.find_verified_summary(address, hash).await?,
         None => None,
@@ -301,7 +305,7 @@ impl WebState {
                     name: sanitize_name(&held.token.metadata.name),
                     contract: AddressLink::bare(held.token.address),
                     kind: names.token_kind(held.token.kind),
-                    balance: Amount::of(held.balance, held.token.metadata.decimals, ""),
+                    balance: Amount::of_token(held.balance, held.token.metadata.decimals),
                 });
                 (Tab::Holdings(rows.collect()), pager(total).map(Pager::with_files))
             }
@@ -309,7 +313,7 @@ impl WebState {
                 let Page { items, total } = self.chain.list_held_nfts(address, request).await?;
                 let rows = items.iter().map(|held| NftRow {
                     key: format!("{:#x}-{}", held.token, held.id),
-                    token: names.token(held.token, &held.token_symbol, &held.token_name),
+                    token: names.token_if_read(held.token, held.token_symbol.as_deref(), held.token_name.as_deref()),
                     kind: names.token_kind(held.kind),
                     id: self.nft_link(held.token, held.id),
                     amount: Amount::of(held.amount, 0, ""),
@@ -402,8 +406,4 @@ impl AccountView {
             },
         }
     }
-}
-
-fn is_contract(account: Option<&Account>, creation: Option<&Creation>) -> bool {
-    account.map_or(creation.is_some(), |account| account.code.is_contract())
 }

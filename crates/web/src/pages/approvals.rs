@@ -51,7 +51,11 @@ impl WebState {
         let value = |position: usize| checked.as_ref().and_then(|checked| *checked.values.get(position)?);
         let rows = items.iter().enumerate().map(|(position, approval)| ApprovalRow {
             key: format!("{:#x}-{:#x}-{:?}", approval.token, approval.spender, approval.scope),
-            token: names.token(approval.token, &approval.token_symbol, &approval.token_name),
+            token: names.token_if_read(
+                approval.token,
+                approval.token_symbol.as_deref(),
+                approval.token_name.as_deref(),
+            ),
             spender: names.address(approval.spender),
             approved: allowed(approval, approval.value),
             left: value(position).map(|value| allowed(approval, value)),
@@ -77,7 +81,7 @@ fn allowed(approval: &Approval, value: U256) -> Allowed {
     match approval.scope {
         _ if value.is_zero() => Allowed::Nothing,
         ApprovalScope::Amount if value >= UNLIMITED => Allowed::Unlimited,
-        ApprovalScope::Amount => Allowed::Amount(Amount::of(value, approval.token_decimals, "")),
+        ApprovalScope::Amount => Allowed::Amount(Amount::of_token(value, approval.token_decimals)),
         ApprovalScope::Id(id) => Allowed::Id(NftLink::new(approval.token, id)),
         ApprovalScope::All => Allowed::AllIds,
     }

@@ -131,7 +131,10 @@ impl HistoryView {
         let unit = match &history.token {
             Some(token) => {
                 let metadata = &token.metadata;
-                Unit { decimals: metadata.decimals, symbol: sanitize_name(&metadata.symbol) }
+                match metadata.decimals {
+                    Some(decimals) => Unit { decimals, symbol: sanitize_name(&metadata.symbol) },
+                    None => Unit { decimals: 0, symbol: "units".to_owned() },
+                }
             }
             None => Unit { decimals: 18, symbol: names.coin.clone() },
         };

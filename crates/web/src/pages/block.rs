@@ -26,7 +26,8 @@ struct BlockPage {
     gas_limit: String,
     filled: u64,
     base_fee: Option<Amount>,
-    size: String,
+    /// None if the node did not tell it.
+    size: Option<String>,
     transactions: Vec<TransactionRow>,
     pager: Pager,
 }
@@ -81,7 +82,7 @@ pub(super) async fn show(
             gas_limit: grouped(block.gas_limit),
             filled,
             base_fee: block.base_fee_per_gas.map(Amount::gas_price),
-            size: grouped(block.size),
+            size: Some(block.size).filter(|size| *size > 0).map(grouped),
             transactions: listed.items.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect(),
             pager,
             block,

@@ -1,6 +1,6 @@
 //! Shares of holders in the supply of a token.
 
-use domain::{Balance, Holder, Token};
+use domain::{Balance, Coverage, Holder, Token};
 
 use crate::{
     names::Names,
@@ -18,8 +18,8 @@ pub(super) struct Supply(Balance);
 
 impl Supply {
     /// `lists` are the largest holders and others, each holder at most once in a list.
-    pub(super) fn of(token: &Token, lists: [&[Holder]; 2]) -> Option<Self> {
-        let supply = Balance::from(token.metadata.total_supply);
+    pub(super) fn of(token: &Token, coverage: Coverage, lists: [&[Holder]; 2]) -> Option<Self> {
+        let supply = token.total_supply(coverage)?;
         let is_consistent = |holders: &&[Holder]| sum(holders).is_some_and(|sum| sum <= supply);
         (!supply.is_zero() && lists.iter().all(is_consistent)).then_some(Self(supply))
     }
@@ -78,9 +78,14 @@ mod tests {
         Token {
             address: Address::repeat_byte(1),
             kind: TokenKind::Bep20,
-            metadata: TokenMetadata { total_supply: U256::from(supply), ..TokenMetadata::default() },
+            metadata: TokenMetadata {
+                total_supply: Some(U256::from(supply)),
+                requested_at: Some(1),
+                ..TokenMetadata::default()
+            },
             holder_count: 0,
             transfer_count: 0,
+            held: Balance::ZERO,
             balance_source: BalanceSource::Events,
             audited_block: None,
         }
@@ -94,8 +99,12 @@ mod tests {
         (1..).zip(balances).map(holder).collect()
     }
 
+    fn of(supply: u64, lists: [&[Holder]; 2]) -> Option<Supply> {
+        Supply::of(&token(supply), Coverage::default(), lists)
+    }
+
     fn share(balance: u64, supply: u64) -> String {
-        Supply::of(&token(supply), [&[], &[]]).unwrap().share(Balance::from(balance)).unwrap()
+        of(supply, [&[], &[]]).unwrap().share(Balance::from(balance)).unwrap()
     }
 
     #[test]
@@ -115,11 +124,11 @@ mod tests {
 
     #[test]
     fn there_are_no_shares_of_an_implausible_supply() {
-        assert!(Supply::of(&token(0), [&[], &[]]).is_none());
-        assert!(Supply::of(&token(9), [&holders(&[6, 4]), &[]]).is_none());
-        assert!(Supply::of(&token(9), [&[], &holders(&[6, 4])]).is_none());
-        assert!(Supply::of(&token(10), [&holders(&[6, 4]), &holders(&[6, 4])]).is_some());
+        assert!(of(0, [&[], &[]]).is_none());
+        assert!(of(9, [&holders(&[6, 4]), &[]]).is_none());
+        assert!(of(9, [&[], &holders(&[6, 4])]).is_none());
+        assert!(of(10, [&holders(&[6, 4]), &holders(&[6, 4])]).is_some());
         let most = Holder { address: Address::ZERO, balance: Balance::MAX };
-        assert!(Supply::of(&token(9), [&[most, most], &[]]).is_none());
+        assert!(of(9, [&[most, most], &[]]).is_none());
     }
 }

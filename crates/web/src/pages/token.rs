@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::{
     App,
     holder_shares::{CHARTED, Supply},
+    tokens::SupplyView,
 };
 use crate::{
     error::PageError,
@@ -38,8 +39,9 @@ struct TokenPage {
     symbol: String,
     kind: &'static str,
     has_ids: bool,
-    supply: Option<Amount>,
-    decimals: Option<u8>,
+    supply: SupplyView,
+    /// None for tokens with ids.
+    decimals: Option<String>,
     holders: String,
     transfers: String,
     contract: AddressLink,
@@ -151,9 +153,12 @@ pub(super) async fn show(
             symbol,
             kind,
             has_ids: token.kind != TokenKind::Bep20,
-            supply: (token.kind != TokenKind::Bep1155)
-                .then(|| Amount::of(metadata.total_supply, metadata.decimals, "")),
-            decimals: (token.kind == TokenKind::Bep20).then_some(metadata.decimals),
+            supply: SupplyView::new(&token, app.chain.coverage().await?),
+            decimals: match (token.kind, metadata.decimals) {
+                (TokenKind::Bep20, Some(decimals)) => Some(decimals.to_string()),
+                (TokenKind::Bep20, None) => Some("unknown".to_owned()),
+                (TokenKind::Bep721 | TokenKind::Bep1155, _) => None,
+            },
             holders: grouped(token.holder_count),
             transfers: grouped(token.transfer_count),
             contract: AddressLink::bare(token.address),
@@ -178,7 +183,7 @@ impl WebState {
         let list = async |request| self.chain.list_holders(token.address, request).await;
         let listed = list(request).await?.unwrap_or(Page::empty(0));
         let largest = list(PageRequest::newest(CHARTED)).await?.unwrap_or(Page::empty(0)).items;
-        let supply = Supply::of(token, [&largest, &listed.items]);
+        let supply = Supply::of(token, self.chain.coverage().await?, [&largest, &listed.items]);
         Ok(Holders { listed, largest, supply })
     }
 
@@ -218,7 +223,7 @@ fn holder_row(token: &Token, supply: Option<Supply>, holder: &Holder, rank: u64,
         key: holder.address,
         rank,
         address: names.address(holder.address),
-        balance: Amount::of(holder.balance, token.metadata.decimals, ""),
+        balance: Amount::of_token(holder.balance, token.metadata.decimals),
         share: supply.and_then(|supply| supply.share(holder.balance)),
     }
 }

@@ -36,6 +36,14 @@ impl Amount {
         Self::new(&smallest, decimals, &unit, &smallest)
     }
 
+    /// An amount of a token in its smallest unit, which is also how it is shown if the decimals are unknown.
+    pub(crate) fn of_token(smallest: impl ToString, decimals: Option<u8>) -> Self {
+        match decimals {
+            Some(decimals) => Self::of(smallest, decimals, ""),
+            None => Self::of(smallest, 0, "units"),
+        }
+    }
+
     fn new(smallest: &str, decimals: u8, unit: &str, in_smallest: &str) -> Self {
         let whole = in_units(smallest, decimals);
         let shown = shortened(&whole);

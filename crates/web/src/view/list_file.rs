@@ -14,6 +14,11 @@ pub(crate) trait FileRow {
     fn fields(&self) -> Vec<String>;
 }
 
+/// A field that is empty if its value is unknown.
+pub(crate) fn known(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ListFile {
     Csv,
@@ -97,9 +102,9 @@ impl FileRow for Transfer {
             self.event.from.to_string(),
             self.event.to.to_string(),
             self.event.token.to_string(),
-            self.token_symbol.clone(),
+            known(self.token_symbol.as_deref()),
             self.event.value.to_string(),
-            self.token_decimals.to_string(),
+            known(self.token_decimals),
             self.event.token_id.map(|id| id.to_string()).unwrap_or_default(),
         ]
     }

@@ -119,9 +119,9 @@ impl TransferRow {
             direction: names.direction(event.from, Some(event.to)),
             from: names.address(event.from),
             to: names.address(event.to),
-            amount: (!is_nft).then(|| Amount::of(event.value, transfer.token_decimals, "")),
+            amount: (!is_nft).then(|| Amount::of_token(event.value, transfer.token_decimals)),
             id: event.token_id.map(|id| NftLink::new(event.token, id)),
-            token: names.token(event.token, &transfer.token_symbol, &transfer.token_name),
+            token: names.token_if_read(event.token, transfer.token_symbol.as_deref(), transfer.token_name.as_deref()),
             kind: names.token_kind(event.kind),
         }
     }
@@ -199,10 +199,10 @@ impl TradeRow {
             maker: names.address(trade.maker),
             dex_shown: shortened(&dex),
             dex,
-            amount_in: Amount::of(trade.event.amount_in, sold.decimals, ""),
-            token_in: names.token(sold.address, &sold.symbol, ""),
-            amount_out: Amount::of(trade.event.amount_out, bought.decimals, ""),
-            token_out: names.token(bought.address, &bought.symbol, ""),
+            amount_in: Amount::of_token(trade.event.amount_in, sold.decimals),
+            token_in: names.token_if_read(sold.address, sold.symbol.as_deref(), None),
+            amount_out: Amount::of_token(trade.event.amount_out, bought.decimals),
+            token_out: names.token_if_read(bought.address, bought.symbol.as_deref(), None),
         }
     }
 }

@@ -2,12 +2,14 @@
 
 use domain::{Address, Balance, Token, TokenBalance, Trade};
 
-use super::list_file::{FileRow, time};
+use super::list_file::{FileRow, known, time};
 
 /// A token in the list of all tokens.
 pub(crate) struct TokenLine<'a> {
     pub(crate) token: &'a Token,
     pub(crate) kind: &'static str,
+    /// None if it is unknown.
+    pub(crate) supply: Option<Balance>,
 }
 
 impl FileRow for TokenLine<'_> {
@@ -21,8 +23,8 @@ impl FileRow for TokenLine<'_> {
             metadata.symbol.clone(),
             metadata.name.clone(),
             self.kind.to_owned(),
-            metadata.decimals.to_string(),
-            metadata.total_supply.to_string(),
+            known(metadata.decimals),
+            known(self.supply),
             self.token.holder_count.to_string(),
             self.token.transfer_count.to_string(),
         ]
@@ -34,7 +36,8 @@ pub(crate) struct HolderLine {
     pub(crate) rank: u64,
     pub(crate) address: Address,
     pub(crate) balance: Balance,
-    pub(crate) decimals: u8,
+    /// None if they are unknown.
+    pub(crate) decimals: Option<u8>,
     /// Of the supply; None if that is unknown.
     pub(crate) share: Option<String>,
 }
@@ -47,7 +50,7 @@ impl FileRow for HolderLine {
             self.rank.to_string(),
             self.address.to_string(),
             self.balance.to_string(),
-            self.decimals.to_string(),
+            known(self.decimals),
             self.share.clone().unwrap_or_default(),
         ]
     }
@@ -63,7 +66,7 @@ impl FileRow for TokenBalance {
             metadata.symbol.clone(),
             metadata.name.clone(),
             self.balance.to_string(),
-            metadata.decimals.to_string(),
+            known(metadata.decimals),
         ]
     }
 }
@@ -96,13 +99,13 @@ impl FileRow for Trade {
             self.maker.to_string(),
             self.pool.address.to_string(),
             sold.address.to_string(),
-            sold.symbol.clone(),
+            known(sold.symbol.as_deref()),
             self.event.amount_in.to_string(),
-            sold.decimals.to_string(),
+            known(sold.decimals),
             bought.address.to_string(),
-            bought.symbol.clone(),
+            known(bought.symbol.as_deref()),
             self.event.amount_out.to_string(),
-            bought.decimals.to_string(),
+            known(bought.decimals),
         ]
     }
 }

@@ -119,20 +119,18 @@ impl Matcher {
         Ok(Some(orphaning.times.saturating_add(1)))
     }
 
-    /// A transfer with its token's metadata. Waits a short time for the metadata of a new token.
+    /// A transfer with its token's metadata. Waits a short time for the metadata of a new token, which is unknown after that.
     async fn with_metadata(&self, transfer: &Transfer, tokens: &mut Tokens) -> Result<Transfer, StoreError> {
         let mut transfer = transfer.clone();
-        let has_no_metadata =
-            transfer.token_name.is_empty() && transfer.token_symbol.is_empty() && transfer.token_decimals == 0;
-        if has_no_metadata {
+        if transfer.token_name.is_none() {
             let until = *tokens.deadline.get_or_insert_with(|| Instant::now() + TOKEN_TIMEOUT);
             let token = transfer.event.token;
             let metadata = match tokens.known.entry(token) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(unknown) => unknown.insert(self.wait_for_metadata(token, until).await?),
             };
-            transfer.token_name.clone_from(&metadata.name);
-            transfer.token_symbol.clone_from(&metadata.symbol);
+            transfer.token_name = metadata.known_name().map(str::to_owned);
+            transfer.token_symbol = metadata.known_symbol().map(str::to_owned);
             transfer.token_decimals = metadata.decimals;
         }
         Ok(transfer)
@@ -140,8 +138,11 @@ impl Matcher {
 
     async fn wait_for_metadata(&self, token: Address, until: Instant) -> Result<TokenMetadata, StoreError> {
         loop {
-            let metadata = self.chain.find_token(token).await?.map(|token| token.metadata).unwrap_or_default();
-            if metadata.requested_at.is_some() || Instant::now() >= until {
+            // Without a token, its block was reverted: nothing will be read.
+            let Some(metadata) = self.chain.find_token(token).await?.map(|token| token.metadata) else {
+                return Ok(TokenMetadata::default());
+            };
+            if metadata.is_read() || Instant::now() >= until {
                 return Ok(metadata);
             }
             tokio::time::sleep(TOKEN_PAUSE).await;

@@ -59,7 +59,7 @@ impl Matcher {
                     unknown.insert(webhook.is_some_and(|webhook| webhook.events.contains(EventKind::Removed)));
                 }
                 if wants_removed.get(&id) == Some(&true) {
-                    removals.push(removal_of(&delivery, &body));
+                    removals.push(removal_of(&delivery, &body)?);
                 }
             }
             let notified: BTreeSet<WebhookId> = removals.iter().map(|removal| removal.delivery.webhook).collect();
@@ -94,15 +94,15 @@ impl Matcher {
     }
 }
 
-fn removal_of(delivery: &Delivery, body: &Bytes) -> Removal {
-    Removal {
+fn removal_of(delivery: &Delivery, body: &Bytes) -> Result<Removal, StoreError> {
+    Ok(Removal {
         of: delivery.number,
         delivery: NewDelivery {
             webhook: delivery.webhook,
             id: delivery.id.of_removal(),
             kind: EventKind::Removed,
             location: delivery.location,
-            body: payload::removed(delivery, body),
+            body: payload::removed(delivery, body)?,
         },
-    }
+    })
 }

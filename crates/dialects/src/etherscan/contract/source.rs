@@ -15,14 +15,20 @@ use crate::{
 pub(super) async fn get_source_code(app: &App, params: &Params) -> Result<Answer, Failure> {
     let address = params.address("address")?;
     let contract = app.find_contract(address).await?;
-    // The sources are useful even if the node cannot resolve the proxy now.
-    let proxy = app.services.calls.find_delegation(address).await.unwrap_or_default().proxy;
+    // The sources are useful even if the node cannot resolve the proxy now: then both fields are empty.
+    let delegation = app.services.calls.find_delegation(address).await;
+    let proxy = delegation.inspect_err(|error| tracing::debug!(%error, "proxy unknown")).map(|found| found.proxy).ok();
     let mut source = match contract {
         Some(contract) => describe(contract)?,
         None => unverified(),
     };
-    source.insert("Proxy".to_owned(), if proxy.is_some() { "1" } else { "0" }.into());
-    let implementation = proxy.map(|proxy| format!("{:#x}", proxy.implementation)).unwrap_or_default();
+    let is_proxy = match &proxy {
+        Some(Some(_)) => "1",
+        Some(None) => "0",
+        None => "",
+    };
+    source.insert("Proxy".to_owned(), is_proxy.into());
+    let implementation = proxy.flatten().map(|proxy| format!("{:#x}", proxy.implementation)).unwrap_or_default();
     source.insert("Implementation".to_owned(), implementation.into());
     Ok(Answer::Result(json!([source])))
 }

@@ -29,7 +29,8 @@ pub(super) struct ExpectedToken {
     pub(super) kind: &'static str,
     pub(super) name: String,
     pub(super) symbol: String,
-    pub(super) decimals: u64,
+    /// None if the contract has none.
+    pub(super) decimals: Option<u64>,
     pub(super) total_supply: U256,
     pub(super) transfer_count: usize,
     /// Balances above zero as the contract returns them.
@@ -353,8 +354,15 @@ async fn call_token(
         kind,
         name: text_at(0),
         symbol: text_at(1),
-        decimals: if kind == "BEP20" { number(results[2].as_ref()).to() } else { 0 },
-        total_supply: number(results[3].as_ref()),
+        decimals: match kind {
+            "BEP20" => results[2].as_ref().map(|decimals| number(Some(decimals)).to()),
+            _ => Some(0),
+        },
+        // What holders have, where the contract does not say.
+        total_supply: match results[3].as_ref() {
+            Some(supply) => number(Some(supply)),
+            None => holders.values().copied().sum(),
+        },
         transfer_count: 0,
         holders,
     }

@@ -50,8 +50,8 @@ impl Model {
                 let approval = Approval {
                     token: event.token,
                     token_kind: kinds.get(&event.token).copied(),
-                    token_name: metadata.name,
-                    token_symbol: metadata.symbol,
+                    token_name: metadata.known_name().map(str::to_owned),
+                    token_symbol: metadata.known_symbol().map(str::to_owned),
                     token_decimals: metadata.decimals,
                     spender: event.spender,
                     scope: event.scope,

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use domain::{Address, Balance, HeldNft, Holder, Nft, Order, PageRequest, TokenKind, Transfer, TransferFilter, U256};
+use domain::{
+    Address, Balance, HeldNft, Holder, Nft, Order, PageRequest, TokenKind, Transfer, TransferEvent, TransferFilter,
+    U256,
+};
 
 use super::Model;
 
@@ -51,8 +54,8 @@ impl Model {
                 held.entry(*address).or_default().push(HeldNft {
                     token: nft.token,
                     kind: nft.kind,
-                    token_name: metadata.name.clone(),
-                    token_symbol: metadata.symbol.clone(),
+                    token_name: metadata.known_name().map(str::to_owned),
+                    token_symbol: metadata.known_symbol().map(str::to_owned),
                     id: nft.id,
                     amount: *balance,
                 });
@@ -63,8 +66,18 @@ impl Model {
 }
 
 fn follow((token, id): (Address, U256), kind: TokenKind, transfers: Vec<Transfer>) -> ModelNft {
+    let amounts = follow_id(kind, transfers.iter().map(|transfer| transfer.event));
+    let owner = amounts.keys().next().copied().filter(|_| kind == TokenKind::Bep721);
+    let mut holders: Vec<Holder> = amounts.into_iter().map(|(address, balance)| Holder { address, balance }).collect();
+    holders.sort_by_key(|holder| (std::cmp::Reverse(holder.balance), holder.address));
+    let (holder_count, transfer_count) = (holders.len() as u64, transfers.len() as u64);
+    ModelNft { nft: Nft { token, id, kind, owner, holder_count, transfer_count }, holders, transfers }
+}
+
+/// The amounts of an id that its transfers leave, above zero.
+pub(super) fn follow_id(kind: TokenKind, events: impl Iterator<Item = TransferEvent>) -> BTreeMap<Address, Balance> {
     let mut amounts: BTreeMap<Address, Balance> = BTreeMap::new();
-    for event in transfers.iter().map(|transfer| transfer.event) {
+    for event in events {
         if kind == TokenKind::Bep721 {
             amounts = BTreeMap::from([(event.to, Balance::from(1))]);
         } else if event.from != event.to {
@@ -76,9 +89,5 @@ fn follow((token, id): (Address, U256), kind: TokenKind, transfers: Vec<Transfer
         }
     }
     amounts.retain(|address, amount| *address != Address::ZERO && !amount.is_zero());
-    let owner = amounts.keys().next().copied().filter(|_| kind == TokenKind::Bep721);
-    let mut holders: Vec<Holder> = amounts.into_iter().map(|(address, balance)| Holder { address, balance }).collect();
-    holders.sort_by_key(|holder| (std::cmp::Reverse(holder.balance), holder.address));
-    let (holder_count, transfer_count) = (holders.len() as u64, transfers.len() as u64);
-    ModelNft { nft: Nft { token, id, kind, owner, holder_count, transfer_count }, holders, transfers }
+    amounts
 }

@@ -5,15 +5,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::{
     Address, AuditResult, Balance, BalanceKey, BalanceSource, BlockChanges, Exchange, Holder, Order, Page, PageRequest,
     Pool, Token, TokenBalance, TokenBalanceAt, TokenKind, TokenMetadata, Trade, TradeDirection, TradeFilter,
-    TradedToken, Transfer, TransferFilter,
+    TradedToken, Transfer, TransferEvent, TransferFilter, U256,
 };
 
-use super::{Model, paginate, transaction};
+use super::{Model, nfts::follow_id, paginate, transaction};
 
 /// A token with the balance of every address that its events ever touched.
 struct Ledger {
     token: Token,
     balances: BTreeMap<Address, Balance>,
+    /// Transfers of ids, unless they are of another kind than the token.
+    ids: BTreeMap<U256, Vec<TransferEvent>>,
+}
+
+impl Ledger {
+    fn held(&self) -> Balance {
+        let amounts: Vec<Balance> = match self.token.kind {
+            TokenKind::Bep20 => self.balances.values().copied().collect(),
+            kind @ (TokenKind::Bep721 | TokenKind::Bep1155) => {
+                self.ids.values().flat_map(|events| follow_id(kind, events.iter().copied()).into_values()).collect()
+            }
+        };
+        amounts.into_iter().fold(Balance::ZERO, |sum, amount| sum + amount)
+    }
 }
 
 impl Model {
@@ -45,9 +59,12 @@ impl Model {
     fn derived_ledgers(&self) -> BTreeMap<Address, Ledger> {
         let mut ledgers: BTreeMap<Address, Ledger> = BTreeMap::new();
         for event in self.blocks.iter().flat_map(|changes| &changes.transfers) {
-            let new = || Ledger { token: self.new_token(event), balances: BTreeMap::new() };
-            let Ledger { token, balances } = ledgers.entry(event.token).or_insert_with(new);
+            let new = || Ledger { token: self.new_token(event), balances: BTreeMap::new(), ids: BTreeMap::new() };
+            let Ledger { token, balances, ids } = ledgers.entry(event.token).or_insert_with(new);
             token.transfer_count += 1;
+            if let Some(id) = event.token_id.filter(|_| event.kind == token.kind) {
+                ids.entry(id).or_default().push(*event);
+            }
             if event.from == event.to {
                 continue;
             }
@@ -68,11 +85,14 @@ impl Model {
                 *balances.entry(event.to).or_default() += value;
             }
         }
+        for ledger in ledgers.values_mut() {
+            ledger.token.held = ledger.held();
+        }
         ledgers
     }
 
     /// Applies audits and balances that were fetched from contracts.
-    fn finish(&self, Ledger { mut token, mut balances }: Ledger) -> Ledger {
+    fn finish(&self, Ledger { mut token, mut balances, ids }: Ledger) -> Ledger {
         if let Some((verdict, block)) = self.audits.get(&token.address) {
             token.audited_block = Some(*block);
             if *verdict == AuditResult::DoesNotAddUp {
@@ -93,7 +113,7 @@ impl Model {
         if token.balance_source == BalanceSource::Calls {
             balances = fetched;
         }
-        Ledger { token, balances }
+        Ledger { token, balances, ids }
     }
 
     /// Balances derived from events only.
@@ -119,7 +139,7 @@ impl Model {
     #[must_use]
     pub fn held_tokens(&self) -> BTreeMap<Address, Vec<TokenBalance>> {
         let mut held: BTreeMap<Address, Vec<TokenBalance>> = BTreeMap::new();
-        for Ledger { token, balances } in self.ledgers() {
+        for Ledger { token, balances, .. } in self.ledgers() {
             for (holder, balance) in balances.into_iter().filter(|(_, balance)| !balance.is_zero()) {
                 held.entry(holder).or_default().push(TokenBalance { token: token.clone(), balance });
             }
@@ -141,6 +161,7 @@ impl Model {
             metadata: self.metadata_of(event.token),
             holder_count: 0,
             transfer_count: 0,
+            held: Balance::ZERO,
             balance_source: BalanceSource::Events,
             audited_block: None,
         }
@@ -171,8 +192,8 @@ impl Model {
                     tx_hash: transaction(changes, event.tx_index).hash,
                     block_number: changes.block.number,
                     timestamp: changes.block.timestamp,
-                    token_name: metadata.name,
-                    token_symbol: metadata.symbol,
+                    token_name: metadata.known_name().map(str::to_owned),
+                    token_symbol: metadata.known_symbol().map(str::to_owned),
                     token_decimals: metadata.decimals,
                 }
             })
@@ -214,6 +235,6 @@ impl Model {
 
     fn traded(&self, address: Address) -> TradedToken {
         let metadata = self.metadata_of(address);
-        TradedToken { address, symbol: metadata.symbol, decimals: metadata.decimals }
+        TradedToken { address, symbol: metadata.known_symbol().map(str::to_owned), decimals: metadata.decimals }
     }
 }

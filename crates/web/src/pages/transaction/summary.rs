@@ -98,7 +98,7 @@ impl SummaryInput<'_> {
         } else if amount.bit(255) {
             vec![text("Approved unlimited "), link, text(" for "), to]
         } else {
-            let amount = Part::Amount(Amount::of(amount, token.metadata.decimals, ""));
+            let amount = Part::Amount(Amount::of_token(amount, token.metadata.decimals));
             vec![text("Approved "), amount, text(" "), link, text(" for "), to]
         })
     }
@@ -113,9 +113,13 @@ impl SummaryInput<'_> {
         }
         let mut what = Vec::new();
         if event.kind != TokenKind::Bep721 {
-            what.extend([Part::Amount(Amount::of(event.value, transfer.token_decimals, "")), text(" ")]);
+            what.extend([Part::Amount(Amount::of_token(event.value, transfer.token_decimals)), text(" ")]);
         }
-        what.push(Part::Token(self.names.token(event.token, &transfer.token_symbol, &transfer.token_name)));
+        what.push(Part::Token(self.names.token_if_read(
+            event.token,
+            transfer.token_symbol.as_deref(),
+            transfer.token_name.as_deref(),
+        )));
         what.extend(event.token_id.map(|id| text(format!(" #{id}"))));
         let (from, to) = (self.address(event.from), self.address(event.to));
         let mut line = Vec::new();
