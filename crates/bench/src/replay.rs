@@ -209,8 +209,13 @@ impl Node {
 
     async fn handle_call(&self, call: Call<'_>, response: &mut Pieces) -> anyhow::Result<()> {
         self.count(call.method());
-        if let (Some(version), "web3_clientVersion") = (self.conditions.client_version, call.method()) {
-            response.push(format!(r#"{{"jsonrpc":"2.0","id":{},"result":"{version}"}}"#, call.id()).into());
+        let of_network = match (self.conditions.client_version, call.method()) {
+            (Some(version), "web3_clientVersion") => Some(version),
+            (Some(_), "eth_chainId") => Some("0x1"),
+            _ => None,
+        };
+        if let Some(result) = of_network {
+            response.push(format!(r#"{{"jsonrpc":"2.0","id":{},"result":"{result}"}}"#, call.id()).into());
             return Ok(());
         }
         if !self.conditions.traces && devchain::is_trace(call.method()) {

@@ -12,8 +12,6 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// A developer who rolls a chain back waits for the index.
 const ON_DEV_CHAINS: Duration = Duration::from_secs(3);
-/// Parts of the client version of development nodes.
-const DEV_CHAINS: [&str; 6] = ["anvil", "hardhat", "ganache", "testrpc", "devchain", "foundry"];
 
 /// How to handle a lower head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +60,7 @@ impl LowerHead {
     /// Detected once: a dev chain stays a dev chain.
     pub(crate) async fn detect_dev_chain(&mut self, node: &NodeClient) {
         if self.is_dev_chain.is_none() {
-            self.is_dev_chain = node.client_version().await.ok().map(|version| is_dev_chain(&version));
+            self.is_dev_chain = node.is_dev_chain().await.ok();
         }
     }
 
@@ -111,11 +109,6 @@ fn reason_to_wait(seen: Observation, is_dev_chain: bool) -> Option<&'static str>
         Some(finalized) if seen.head.number < finalized => Some("the node's head is below the finalized block"),
         Some(_) => None,
     }
-}
-
-fn is_dev_chain(client_version: &str) -> bool {
-    let name = client_version.to_ascii_lowercase();
-    DEV_CHAINS.iter().any(|dev_chain| name.contains(dev_chain))
 }
 
 #[cfg(test)]
@@ -177,16 +170,5 @@ mod tests {
     fn a_dev_chain_is_reverted_soon_and_below_its_finalized_block() {
         assert_eq!(decision_after(ON_DEV_CHAINS, dev_chain(), seen(100)), Decision::Revert);
         assert_eq!(decision_after(ON_DEV_CHAINS / 2, dev_chain(), seen(100)), Decision::Wait);
-    }
-
-    #[test]
-    fn dev_chains_are_recognised_by_client_version() {
-        for name in ["anvil/v1.4.0", "HardhatNetwork/2.22.1/@nomicfoundation", "Ganache/v7.9.1", "devchain/v0.1.0/rust"]
-        {
-            assert!(is_dev_chain(name), "{name}");
-        }
-        for name in ["Geth/v1.16.7-stable/linux-amd64/go1.25.1", "reth/v1.9.0", "erigon/3.2.0", "Nethermind/v1.34"] {
-            assert!(!is_dev_chain(name), "{name}");
-        }
     }
 }

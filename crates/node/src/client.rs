@@ -145,6 +145,12 @@ impl NodeClient {
         })
     }
 
+    /// Whether the node serves a chain for development, see [`crate::is_dev_chain`]. Asked once for each chain; an error if the
+    /// node does not answer, and it is not known.
+    pub fn is_dev_chain(&self) -> BoxFuture<'_, Result<bool, NodeError>> {
+        Box::pin(self.detect_dev_chain())
+    }
+
     /// How long requests have gone without a response from any endpoint; None if the last one was answered.
     #[must_use]
     pub fn silent_for(&self) -> Option<Duration> {

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use crate::{
     EndpointStatus, NodeError,
+    dev_chain::KnownChain,
     endpoint_health::{EndpointHealth, Operation},
     upstream::Upstream,
 };
@@ -19,6 +20,7 @@ pub(crate) struct Failover {
     candidates: Vec<Candidate>,
     /// The first identity that any endpoint reported; the others must match it.
     identity: Mutex<Option<ChainIdentity>>,
+    known_chain: Mutex<Option<KnownChain>>,
     probe_interval: Duration,
     surveyed_at: Mutex<Option<Instant>>,
 }
@@ -45,7 +47,13 @@ impl Failover {
             admission: tokio::sync::Mutex::default(),
         };
         let candidates = upstreams.into_iter().map(candidate).collect();
-        Self { candidates, identity: Mutex::default(), probe_interval, surveyed_at: Mutex::default() }
+        Self {
+            candidates,
+            identity: Mutex::default(),
+            known_chain: Mutex::default(),
+            probe_interval,
+            surveyed_at: Mutex::default(),
+        }
     }
 
     #[expect(
@@ -171,6 +179,20 @@ impl Failover {
         Err(NodeError::WrongChain { endpoint, expected, found })
     }
 
+    /// The chain that all endpoints must serve, once one of them has answered.
+    pub(crate) fn known_identity(&self) -> Option<ChainIdentity> {
+        *self.identity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn known_chain(&self, identity: ChainIdentity) -> Option<KnownChain> {
+        let known = *self.known_chain.lock().unwrap_or_else(PoisonError::into_inner);
+        known.filter(|known| known.identity == identity)
+    }
+
+    pub(crate) fn remember_chain(&self, chain: KnownChain) {
+        *self.known_chain.lock().unwrap_or_else(PoisonError::into_inner) = Some(chain);
+    }
+
     pub(crate) fn succeeded(&self, index: usize, operation: Operation) {
         self.health(index).succeeded(operation);
     }
@@ -213,7 +235,7 @@ impl Failover {
     /// A stalled endpoint responds normally, so only a comparison of heads reveals it. Not before the chain identity is known:
     /// it must come from the preferred endpoint, not from the fastest.
     fn is_survey_due(&self) -> bool {
-        if self.identity.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+        if self.known_identity().is_none() {
             return false;
         }
         let (mut surveyed_at, now) = (self.surveyed_at.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());

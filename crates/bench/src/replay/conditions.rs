@@ -16,7 +16,7 @@ pub(crate) struct Conditions {
     pub(crate) per_second: Option<usize>,
     /// Whether it traces. Blocks are recorded, but traces are computed while the index is measured.
     pub(crate) traces: bool,
-    /// What it says it is; a dev chain by default, which the explorer polls often.
+    /// What it says it is, on a public chain; by default a dev chain, which the explorer polls often.
     pub(crate) client_version: Option<&'static str>,
 }
 

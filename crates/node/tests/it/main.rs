@@ -7,6 +7,7 @@ mod blocks;
 mod calls;
 mod codes;
 mod creations;
+mod dev_chain;
 mod failover;
 mod sockets;
 mod support;

@@ -20,6 +20,9 @@ use crate::{
     receivers::MessageLog,
 };
 
+/// The id of a chain that is not one for development.
+const PUBLIC_CHAIN_ID: u64 = 4_242;
+
 pub(crate) struct World {
     pub(crate) plan: Plan,
     pub(crate) chain: DevChain,
@@ -79,7 +82,9 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl World {
     pub(crate) fn new(plan: Plan) -> Self {
         // Without traces: simulated time limits of traces would make the creators of contracts depend on the faults.
-        let config = DevChainConfig { seed: plan.seed, accounts: 6, traces: false, ..DevChainConfig::default() };
+        let default = DevChainConfig::default();
+        let chain_id = if plan.is_dev_chain { default.chain_id } else { PUBLIC_CHAIN_ID };
+        let config = DevChainConfig { seed: plan.seed, chain_id, accounts: 6, traces: false, ..default };
         let chain = DevChain::new(config);
         let mut traffic = Traffic::new(chain.clone(), plan.chance.of("traffic").number());
         traffic.deploy().unwrap();

@@ -17,8 +17,9 @@ use tokio::{
 
 use super::{Rpc, TestExplorer};
 
-/// The client version of a node on a public network.
+/// The client version and the chain id of a node on a public network.
 const CLIENT_VERSION: &str = "Geth/v1.16.7-stable/linux-amd64/go1.25.1";
+const CHAIN_ID: &str = "0x1";
 /// Any method.
 pub(crate) const ANY: &str = "*";
 /// `eth_getBlockByNumber` with a number, for the header alone.
@@ -58,7 +59,7 @@ pub(crate) struct Script {
     pub(crate) delay: Duration,
     /// A method, and the additional delay of its responses.
     pub(crate) slow: Option<(&'static str, Duration)>,
-    /// The result of `web3_clientVersion`.
+    /// The result of `web3_clientVersion`. Without it, the chain is a public one.
     pub(crate) client_version: Option<&'static str>,
 }
 
@@ -290,6 +291,9 @@ fn answer(chain: &DevChain, script: &Script, call: &Value) -> Value {
     if call["method"] == "web3_clientVersion" {
         let version = script.client_version.unwrap_or(CLIENT_VERSION);
         return json!({"jsonrpc": "2.0", "id": call["id"], "result": version});
+    }
+    if call["method"] == "eth_chainId" && script.client_version.is_none() {
+        return json!({"jsonrpc": "2.0", "id": call["id"], "result": CHAIN_ID});
     }
     let mut call = call.clone();
     if call["params"][0] == "finalized"
