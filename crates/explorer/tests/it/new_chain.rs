@@ -1,6 +1,7 @@
 //! Chains that begin anew under an explorer, and the changes that nodes for development make without a block.
 
 mod dev_state;
+mod page;
 
 use std::time::{Duration, Instant};
 
