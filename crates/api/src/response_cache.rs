@@ -6,7 +6,11 @@
 
 mod request;
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{
     body::{Body, Bytes, to_bytes},
@@ -40,7 +44,12 @@ pub(crate) struct IndexVersion {
     names: u64,
     /// Determines `Cache-Control`. It is published a moment after the store's own tip changes.
     tip: Option<BlockRef>,
+    /// On a chain for development, whose state also changes without a block: an interval of time.
+    interval: Option<u128>,
 }
+
+/// How long a response is cached on such a chain.
+const DEV_CHAIN_CACHED_FOR: Duration = Duration::from_millis(400);
 
 /// The inner value is None if caching is disabled.
 pub(crate) struct ResponseCache(Option<Enabled>);
@@ -61,9 +70,15 @@ impl IndexVersion {
         names: Arc<OperatorNames>,
         sync: watch::Receiver<SyncStatus>,
     ) -> CurrentVersion {
+        let started = Instant::now();
         Box::new(move || {
             let (chain, verified) = (chain.state()?, verified.state()?);
-            Some(Self { chain, verified, names: names.version(), tip: sync.borrow().tip })
+            let (tip, is_dev_chain) = {
+                let sync = sync.borrow();
+                (sync.tip, sync.is_dev_chain)
+            };
+            let interval = is_dev_chain.then(|| started.elapsed().as_millis() / DEV_CHAIN_CACHED_FOR.as_millis());
+            Some(Self { chain, verified, names: names.version(), tip, interval })
         })
     }
 }

@@ -178,8 +178,10 @@ impl ApiState {
 
     /// How long a response about one block may be cached.
     pub(crate) fn freshness_of(&self, number: BlockNumber) -> Freshness {
-        match self.sync.borrow().settled {
-            Some(settled) if number <= settled => Freshness::Settled,
+        let sync = self.sync.borrow();
+        match sync.settled {
+            // A chain for development may begin anew, and clients would show the old one for an hour.
+            Some(settled) if number <= settled && !sync.is_dev_chain => Freshness::Settled,
             _ => Freshness::UntilNextBlock,
         }
     }

@@ -50,7 +50,10 @@ pub use contract_call::{CallRequest, CallResponse};
 pub use coverage::Coverage;
 pub use day::{Day, DayList};
 pub use gas::GasPrices;
-pub use health::{BackgroundTask, BlockTip, Health, HealthStatus, Phase, RejectedBlock, TaskState, WebhookFigures};
+pub use health::{
+    BackgroundTask, BlockTip, Health, HealthStatus, IndexState, IndexedChain, Phase, RejectedBlock, TaskState,
+    WebhookFigures,
+};
 pub use holder::{Holder, HolderList, TokenBalance, TokenBalanceList};
 pub use internal_transaction::{InternalTransaction, InternalTransactionList, InternalType};
 pub use log::{EventLog, LogList};

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use api::dialect::Services;
 use domain::{Address, BlockRef, VerifiedContract};
 use node::NodeError;
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::Semaphore;
 
 use crate::error::DialectError;
 
@@ -13,18 +13,20 @@ const MAX_HEAVY: usize = 8;
 /// The services, and what the dialects share.
 pub(crate) struct App {
     pub(crate) services: Services,
-    chain_id: OnceCell<u64>,
     pub(crate) heavy: Arc<Semaphore>,
 }
 
 impl App {
     pub(crate) fn new(services: Services) -> Self {
-        Self { services, chain_id: OnceCell::new(), heavy: Arc::new(Semaphore::new(MAX_HEAVY)) }
+        Self { services, heavy: Arc::new(Semaphore::new(MAX_HEAVY)) }
     }
 
     pub(crate) async fn chain_id(&self) -> Result<u64, NodeError> {
-        let ask = async || Ok(self.services.node.identity().await?.chain_id);
-        self.chain_id.get_or_try_init(ask).await.copied()
+        let node = &self.services.node;
+        Ok(match node.expected_chain() {
+            Some(chain) => chain.chain_id,
+            None => node.identity().await?.chain_id,
+        })
     }
 
     pub(crate) async fn tip(&self) -> Result<BlockRef, DialectError> {

@@ -24,6 +24,12 @@ pub struct ChainIdentity {
     pub genesis_hash: B256,
 }
 
+impl std::fmt::Display for ChainIdentity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "chain {} with genesis {}", self.chain_id, self.genesis_hash)
+    }
+}
+
 /// The stored fields of a block header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {

@@ -61,7 +61,7 @@ pub use page::{Order, Page, PageRequest};
 pub use pending_transaction::PendingTransaction;
 pub use replica::ReplicaStatus;
 pub use stats::{BlockGasPrice, Stats};
-pub use sync::{SyncPhase, SyncStatus};
+pub use sync::{StatusLine, SyncPhase, SyncStatus};
 pub use task::{TaskState, TaskStatus};
 pub use token::{
     AuditResult, AuditSample, Balance, BalanceKey, BalanceSource, Holder, PendingToken, Token, TokenBalance,

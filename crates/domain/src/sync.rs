@@ -1,11 +1,17 @@
 use std::time::Instant;
 
-use crate::{BlockNumber, BlockRef};
+use crate::{BlockNumber, BlockRef, ChainIdentity};
 
 /// The state of the index and of the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncStatus {
     pub phase: SyncPhase,
+    /// The chain of the index; None until it is known.
+    pub chain: Option<ChainIdentity>,
+    /// The chain that the node serves, if it is another one.
+    pub other_chain: Option<ChainIdentity>,
+    /// Whether the index was filled from a chain for development: its state changes without blocks, and it may begin anew.
+    pub is_dev_chain: bool,
     /// The latest indexed block.
     pub tip: Option<BlockRef>,
     /// Its time, unix seconds.
@@ -42,6 +48,9 @@ impl SyncStatus {
     pub fn starting() -> Self {
         Self {
             phase: SyncPhase::Starting,
+            chain: None,
+            other_chain: None,
+            is_dev_chain: false,
             tip: None,
             tip_timestamp: None,
             settled: None,
@@ -68,5 +77,83 @@ impl SyncStatus {
     #[must_use]
     pub fn is_chain_quiet(&self, now: Instant) -> bool {
         self.quiet_from.is_some_and(|from| from <= now)
+    }
+
+    /// The status in a few words, as pages show it before the newest block and its age.
+    #[must_use]
+    pub fn line(&self, now: Instant) -> StatusLine {
+        let (is_ok, text) = match &self.phase {
+            _ if self.other_chain.is_some() => (false, "The node serves another chain than the indexed one".to_owned()),
+            SyncPhase::Halted { .. } => (false, "Halted: see /health".to_owned()),
+            SyncPhase::Waiting { reason } => (false, format!("Waiting: {reason}")),
+            _ if !self.node_reachable => (false, "The node does not respond".to_owned()),
+            _ if self.node_lag() > MAX_NODE_LAG => (false, "The node lags behind the index".to_owned()),
+            _ if self.is_chain_quiet(now) => (false, "No new block for a long time".to_owned()),
+            SyncPhase::Starting => (true, "Starting".to_owned()),
+            SyncPhase::Backfilling => {
+                let tip = self.tip.map_or(0, |tip| tip.number);
+                (true, format!("Catching up: block {} of {}", grouped(tip), grouped(self.node_head.unwrap_or(tip))))
+            }
+            SyncPhase::Following => (true, "Synced".to_owned()),
+        };
+        StatusLine { is_ok, text }
+    }
+}
+
+/// More blocks than this are a fault of the node.
+const MAX_NODE_LAG: u64 = 10;
+
+/// What a reader needs to know about the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusLine {
+    pub is_ok: bool,
+    pub text: String,
+}
+
+/// A number with its digits in groups of three.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::B256;
+
+    fn following() -> SyncStatus {
+        let tip = Some(BlockRef { number: 1_234_567, hash: B256::repeat_byte(7) });
+        SyncStatus { phase: SyncPhase::Following, tip, node_reachable: true, ..SyncStatus::starting() }
+    }
+
+    fn line(status: &SyncStatus) -> (bool, String) {
+        let StatusLine { is_ok, text } = status.line(Instant::now());
+        (is_ok, text)
+    }
+
+    #[test]
+    fn every_state_has_words_of_its_own() {
+        let chain = ChainIdentity { chain_id: 5, genesis_hash: B256::ZERO };
+        let waiting = SyncPhase::Waiting { reason: "no space left on device".to_owned() };
+        let backfilling = SyncStatus { phase: SyncPhase::Backfilling, node_head: Some(9_999_999), ..following() };
+        for (status, is_ok, words) in [
+            (following(), true, "Synced"),
+            (SyncStatus { node_reachable: false, ..following() }, false, "does not respond"),
+            (SyncStatus { other_chain: Some(chain), node_reachable: false, ..following() }, false, "another chain"),
+            (backfilling, true, "Catching up: block 1,234,567 of 9,999,999"),
+            (SyncStatus { phase: waiting, ..following() }, false, "Waiting: no space left on device"),
+            (SyncStatus { node_head: Some(1_234_556), ..following() }, false, "lags"),
+            (SyncStatus { quiet_from: Some(Instant::now()), ..following() }, false, "No new block"),
+        ] {
+            let (shown, text) = line(&status);
+            assert!(shown == is_ok && text.contains(words), "{text:?} instead of {words:?}");
+        }
     }
 }

@@ -1,16 +1,21 @@
 use std::{sync::Arc, time::Duration};
 
-use domain::{Account, Address, B256, BlockRef};
+use domain::{Account, Address, B256, BlockRef, SyncStatus};
 use futures::future::BoxFuture;
 use node::{NodeClient, NodeError};
 use quick_cache::sync::Cache;
 use store::{CachedAccounts, StoreError};
-use tokio::time::timeout;
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
 
 /// A few megabytes. Accounts of older tips are evicted over time.
 const CACHED_ACCOUNTS: usize = 10_000;
 /// Short, since a user waits for the response and a stored account can be shown instead.
 const NODE_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// How long an account is cached on a chain for development, whose state also changes without a block (`anvil_setBalance`).
+const DEV_CHAIN_CACHED_FOR: Duration = Duration::from_millis(400);
 /// A node that has not responded for this long is not called: the follower detects when it is back.
 const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(5);
 
@@ -66,8 +71,13 @@ pub struct Accounts {
     node: NodeClient,
     store: Arc<dyn CachedAccounts>,
     /// The key includes the tip, so that no entry has to be invalidated.
-    cache: Cache<(Address, B256), Account>,
+    cache: Cache<CacheKey, Account>,
+    sync: watch::Receiver<SyncStatus>,
+    started: Instant,
 }
+
+/// An address at a tip and, on a chain for development, in an interval of time.
+type CacheKey = (Address, B256, Option<u128>);
 
 impl std::fmt::Debug for Accounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -77,8 +87,13 @@ impl std::fmt::Debug for Accounts {
 
 impl Accounts {
     #[must_use]
-    pub fn new(node: NodeClient, store: Arc<dyn CachedAccounts>) -> Self {
-        Self { node, store, cache: Cache::new(CACHED_ACCOUNTS) }
+    pub fn new(node: NodeClient, store: Arc<dyn CachedAccounts>, sync: watch::Receiver<SyncStatus>) -> Self {
+        Self { node, store, cache: Cache::new(CACHED_ACCOUNTS), sync, started: Instant::now() }
+    }
+
+    fn key(&self, tip: BlockRef, address: Address) -> CacheKey {
+        let interval = || self.started.elapsed().as_millis() / DEV_CHAIN_CACHED_FOR.as_millis();
+        (address, tip.hash, self.sync.borrow().is_dev_chain.then(interval))
     }
 
     /// The account at the tip or, if the node is unavailable, the stored one.
@@ -103,7 +118,7 @@ impl Accounts {
         address: Address,
         may_call_node: &MayCallNode<'_>,
     ) -> Result<SourcedAccount, AccountError> {
-        if self.cache.get(&(address, tip.hash)).is_some() || may_call_node() {
+        if self.cache.get(&self.key(tip, address)).is_some() || may_call_node() {
             return self.get_with_source(tip, address).await;
         }
         let stored = self.store.find_account(address).await?;
@@ -140,7 +155,7 @@ impl Accounts {
         may_call_node: &'a MayCallNode<'_>,
     ) -> BoxFuture<'a, Result<Option<Account>, AccountError>> {
         Box::pin(async move {
-            let found = if self.cache.get(&(address, tip.hash)).is_some() || may_call_node() {
+            let found = if self.cache.get(&self.key(tip, address)).is_some() || may_call_node() {
                 self.get_or_fetch(tip, address, Keep::UnlessEmpty).await
             } else {
                 Err(AccountUnavailable::BudgetSpent)
@@ -157,7 +172,7 @@ impl Accounts {
 
     /// Concurrent requests for the same account share one call to the node.
     async fn get_or_fetch(&self, tip: BlockRef, address: Address, keep: Keep) -> Result<Account, AccountUnavailable> {
-        let key = (address, tip.hash);
+        let key = self.key(tip, address);
         if let Some(account) = self.cache.get(&key) {
             return Ok(account);
         }

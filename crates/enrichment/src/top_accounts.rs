@@ -93,8 +93,16 @@ impl TopAccounts {
     ) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let follow = async {
+                let mut followed = None;
                 let mut follower = Follower::new(self.node.clone(), Arc::clone(&self.chain));
                 loop {
+                    let chain = sync.borrow().chain;
+                    if followed.is_some() && followed != chain {
+                        // Another chain is in the place of this one.
+                        follower = Follower::new(self.node.clone(), Arc::clone(&self.chain));
+                        self.listing.send_replace(Arc::default());
+                    }
+                    followed = chain;
                     if !may_read(&sync.borrow()) {
                         tokio::time::sleep(POLL).await;
                         continue;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
     run_options::{Looks, RunOptions},
-    values::{DatabaseUrl, NftSource, OwnerAccess, Role, Switch, Traces},
+    values::{DatabaseUrl, NftSource, OnNewChain, OwnerAccess, Role, Switch, Traces},
 };
 use crate::{check::CheckOptions, reindex::ReindexOptions};
 

@@ -24,6 +24,7 @@ use crate::{
     bootstrap::Bootstrap,
     cli::{self, DatabaseUrl, Looks, NftSource, Role, RunOptions, TargetOptions},
     folders,
+    following::OnNewChain,
     logging::LogFormat,
     memory::MemoryBudget,
     names::NameFiles,
@@ -99,6 +100,7 @@ pub(crate) struct ServiceConfig {
     pub(crate) data: PathBuf,
     pub(crate) listen: SocketAddr,
     pub(crate) start_block: Option<BlockNumber>,
+    pub(crate) on_new_chain: OnNewChain,
     pub(crate) bootstrap: Option<Bootstrap>,
     pub(crate) traces: Traces,
     pub(crate) labels: Labels,
@@ -229,6 +231,11 @@ pub(crate) fn service_config(options: RunOptions) -> anyhow::Result<ServiceConfi
         data,
         listen: options.listen.unwrap_or(DEFAULT_LISTEN),
         start_block: options.start_block,
+        on_new_chain: match options.on_new_chain {
+            None => OnNewChain::ByChain,
+            Some(cli::OnNewChain::Reset) => OnNewChain::Reset,
+            Some(cli::OnNewChain::Halt) => OnNewChain::Halt,
+        },
         bootstrap,
         traces: match options.traces {
             Some(cli::Traces::Off) => Traces::Off,

@@ -16,7 +16,7 @@ pub(crate) use self::options::ReindexOptions;
 use crate::{
     background::Background,
     config::{self, Location, ServiceConfig},
-    following::Following,
+    following::{Following, OnNewChain},
     logging, progress, shutdown,
     stores::{self, Reindex},
 };
@@ -91,7 +91,10 @@ fn following(
     progress: Arc<Progress>,
 ) -> anyhow::Result<Following> {
     Ok(Following {
-        node: NodeClient::new(config.node)?,
+        node: NodeClient::new(config.node.clone())?,
+        node_config: config.node,
+        // The served index is of the chain that the new one was begun with.
+        on_new_chain: OnNewChain::Halt,
         store,
         is_shared: false,
         location: Location::Folder(reindex.folder().to_owned()),

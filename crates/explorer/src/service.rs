@@ -111,7 +111,10 @@ impl Service {
         };
 
         let names = Arc::new(OperatorNames::new(config.labels, config.dexes));
-        let node = if roles.index || roles.serve { Some(NodeClient::new(config.node)?) } else { None };
+        let node = if roles.index || roles.serve { Some(NodeClient::new(config.node.clone())?) } else { None };
+        if let (Some(node), false) = (&node, roles.index) {
+            sharing::expect_indexed_chain(node, &sync, &supervisor);
+        }
         let (mut serving, mut key_uses, mut served) = (None, None, None);
         if let (Some(listener), Some(node), Some(hooks)) = (listener, &node, &hooks) {
             let background = node.for_background();
@@ -134,7 +137,7 @@ impl Service {
             }
             let state = ApiState::new(ApiParts {
                 chain: store.reader(),
-                accounts: Arc::new(Accounts::new(node.clone(), store.accounts())),
+                accounts: Arc::new(Accounts::new(node.clone(), store.accounts(), sync.clone())),
                 failures: Arc::clone(&failures),
                 nft_metadata: nft_metadata.clone(),
                 top_accounts: top_accounts.clone(),
@@ -233,6 +236,8 @@ impl Service {
             Some(node) => {
                 let following = Following {
                     node,
+                    node_config: config.node,
+                    on_new_chain: config.on_new_chain,
                     store: Arc::clone(&store),
                     is_shared: shared.is_some(),
                     location: config.location,

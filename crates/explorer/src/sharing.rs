@@ -7,6 +7,7 @@ use std::{
 };
 
 use domain::{SyncPhase, SyncStatus, WebhookId};
+use node::NodeClient;
 use store::{ChainReader, StoreError};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -112,6 +113,30 @@ impl Sharing {
         while started.elapsed() < HEARTBEAT && (before.is_none() || reader.state() == before) && !self.store.is_writer()
         {
             tokio::time::sleep(CHECK).await;
+        }
+    }
+}
+
+/// Uses only nodes that serve the chain that another process indexes, also after that one has started over with a new chain.
+pub(crate) fn expect_indexed_chain(node: &NodeClient, sync: &watch::Receiver<SyncStatus>, supervisor: &Supervisor) {
+    let (node, sync) = (node.clone(), sync.clone());
+    supervisor.spawn("expected-chain", move |cancel| {
+        let (node, sync) = (node.clone(), sync.clone());
+        async move {
+            cancel.run_until_cancelled(keep_expecting(&node, sync)).await;
+        }
+    });
+}
+
+/// Never returns.
+async fn keep_expecting(node: &NodeClient, mut sync: watch::Receiver<SyncStatus>) {
+    loop {
+        let chain = sync.borrow_and_update().chain;
+        if let Some(chain) = chain {
+            node.expect_chain(chain);
+        }
+        if sync.changed().await.is_err() {
+            std::future::pending::<()>().await;
         }
     }
 }

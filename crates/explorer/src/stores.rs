@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
+use domain::ChainIdentity;
 pub(crate) use store::OlderIndex;
 use store::{RecordImport, Store, StoreError};
 pub(crate) use store_embedded::{ARCHIVED, Inspected, LostRecords, Reindex, Repair, Restoration};
@@ -319,15 +320,25 @@ fn explain_database(error: OpenError) -> anyhow::Error {
     anyhow!(error).context(advice)
 }
 
+/// What to do if the node serves another chain than the indexed one.
+pub(crate) fn advise_other_chain(location: &Location, indexed: &ChainIdentity, found: &ChainIdentity) -> String {
+    let (name, other) = match location {
+        Location::Folder(data) => (data.display().to_string(), "folder with --data"),
+        Location::Database { .. } => ("the database".to_owned(), "database with --database"),
+    };
+    format!(
+        "{name} holds another chain than the node's: it has {indexed}, the node is on {found}. Point --rpc at the right node, use \
+         another {other}, or give --on-new-chain reset once, which drops the index and keeps keys, webhooks and verified sources"
+    )
+}
+
 pub(crate) fn explain_binding(error: StoreError, location: &Location) -> anyhow::Error {
     let (name, other) = match location {
         Location::Folder(data) => (data.display().to_string(), "folder with --data"),
         Location::Database { .. } => ("the database".to_owned(), "database with --database"),
     };
     let advice = match &error {
-        StoreError::OtherChain { .. } => {
-            format!("{name} holds another chain than the node's: point --rpc at the right node, or use another {other}")
-        }
+        StoreError::OtherChain { stored, requested } => advise_other_chain(location, stored, requested),
         StoreError::OtherStart { stored, .. } => {
             format!("{name} begins at block {stored}: leave --start-block out, or use another {other}")
         }

@@ -33,8 +33,11 @@ pub struct IngestConfig {
     pub batch_blocks: usize,
     /// ... or when the oldest has waited this long.
     pub batch_age: Duration,
-    /// How long a head below our tip, on our branch, must persist before blocks above it are reverted. On a dev chain, a few
-    /// seconds are enough.
+    /// Whether a fork that is too deep to revert ends following with [`crate::IngestError::TooDeep`]. Otherwise it waits for the
+    /// node to come back to the branch.
+    pub starts_over: bool,
+    /// How long a head below our tip, on our branch, must persist before blocks above it are reverted. On a dev chain, a moment
+    /// is enough.
     pub lower_head_after: Duration,
     /// Longest interval between two checks of the head without a notification.
     pub idle_check: Duration,
@@ -61,6 +64,7 @@ impl IngestConfig {
             batch_transactions: 50_000,
             batch_blocks: 10_000,
             batch_age: Duration::from_millis(500),
+            starts_over: false,
             lower_head_after: Duration::from_secs(10 * 60),
             idle_check: Duration::from_secs(2),
             retry_pause: Duration::from_secs(1),

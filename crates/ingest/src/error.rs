@@ -7,6 +7,13 @@ pub enum IngestError {
     /// turn or reads only.
     #[error("another writer has taken over the index")]
     WriterReplaced,
+    /// All nodes serve another chain than the indexed one.
+    #[error("the node serves another chain")]
+    OtherChain,
+    /// The chain of the node forks off below the lowest block that can be reverted, and its index may start over
+    /// ([`crate::IngestConfig::starts_over`]).
+    #[error("the node's chain forks off below the lowest block that can be reverted")]
+    TooDeep,
     /// The index can be read, but not continued.
     #[error("cannot write the index")]
     Store(#[source] StoreError),

@@ -36,6 +36,8 @@ const RETRIES: u32 = 4;
 /// Backoff after a failed write: doubled each time, up to the second value.
 const STORE_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_STORE_PAUSE: Duration = Duration::from_secs(10);
+/// How often it is checked whether the node serves another chain, which takes no call.
+const CHAIN_CHECK: Duration = Duration::from_millis(250);
 /// Interval between checks of a fork that is too deep to follow.
 const HALTED_PAUSE: Duration = Duration::from_secs(10);
 
@@ -135,8 +137,9 @@ impl Follower {
                 ended = self.follow() => ended,
                 never = watchdog => match never {},
             };
-            let failure = IngestError::from(failure);
             let reason = match &failure {
+                // Whoever runs this decides, and says so.
+                IngestError::OtherChain | IngestError::TooDeep => return Err(failure),
                 IngestError::WriterReplaced => {
                     error!("another writer has taken over the index, indexing stops here");
                     failure.to_string()
@@ -151,7 +154,7 @@ impl Follower {
         })
     }
 
-    async fn follow(&mut self) -> Result<Infallible, StoreError> {
+    async fn follow(&mut self) -> Result<Infallible, IngestError> {
         self.lower_head.detect_dev_chain(&self.node).await;
         let mut heads = self.node.heads();
         if self.lower_head.is_dev_chain() {
@@ -161,7 +164,7 @@ impl Follower {
         loop {
             match self.follow_until_store_fails(&mut heads, &mut pause).await {
                 // Another process writes. This one takes over soon after it ends, so the pause stays short.
-                Err(failure @ StoreError::InUse) => {
+                Err(IngestError::Store(failure @ StoreError::InUse)) => {
                     if !self.is_standby {
                         info!("another process writes the index, standing by");
                         self.is_standby = true;
@@ -169,7 +172,7 @@ impl Follower {
                     self.report_waiting(&failure);
                     tokio::time::sleep(STORE_PAUSE).await;
                 }
-                Err(failure) if failure.is_transient() => {
+                Err(IngestError::Store(failure)) if failure.is_transient() => {
                     warn!(error = %failure, "cannot write the index, retrying");
                     self.report_waiting(&failure);
                     tokio::time::sleep(pause).await;
@@ -185,7 +188,7 @@ impl Follower {
         &mut self,
         heads: &mut Heads,
         pause: &mut Duration,
-    ) -> Result<Infallible, StoreError> {
+    ) -> Result<Infallible, IngestError> {
         let tip = self.writer.tip().await?;
         if std::mem::take(&mut self.is_standby) {
             info!("this process writes the index now");
@@ -207,12 +210,14 @@ impl Follower {
                 }
                 Ok(Outcome::RetryAfter(pause)) => pause,
                 Ok(Outcome::CaughtUp) => self.config.idle_check.max(heads.silence()),
+                Err(_) if self.node.other_chain().is_some() => return Err(IngestError::OtherChain),
                 Err(FollowError::Node(failure)) => {
                     warn!(error = %failure, "cannot follow the node, retrying");
                     self.status.send_modify(|status| status.node_reachable = false);
                     self.config.retry_pause
                 }
-                Err(FollowError::Store(failure)) => return Err(failure),
+                Err(FollowError::Store(failure)) => return Err(failure.into()),
+                Err(FollowError::TooDeep) => return Err(IngestError::TooDeep),
             };
             seen = self.wait(heads, idle).await?;
         }
@@ -237,11 +242,19 @@ impl Follower {
     /// Waits for a new head, or until `pause` has passed; token responses are stored meanwhile.
     async fn wait(&mut self, heads: &mut Heads, pause: Duration) -> Result<Option<Head>, StoreError> {
         let until = Instant::now() + pause;
+        // Kept over the loop: a check must not cancel a poll of a slow node.
+        let mut next = heads.next();
         loop {
+            // Polls for a head fail silently; those of another chain end the wait.
+            let check = (Instant::now() + CHAIN_CHECK).min(until);
             tokio::select! {
                 biased;
-                head = heads.next() => return Ok(Some(head)),
-                () = tokio::time::sleep_until(until) => return Ok(None),
+                head = &mut next => return Ok(Some(head)),
+                () = tokio::time::sleep_until(check) => {
+                    if check == until || self.node.other_chain().is_some() {
+                        return Ok(None);
+                    }
+                }
                 () = self.settler.results() => self.settle(Pace::Brisk).await?,
                 () = self.filler.results() => self.fill().await?,
             }
@@ -346,7 +359,7 @@ impl Follower {
         while let Some(fetched) = run.next().await {
             let fetched = match fetched {
                 Ok(Some(fetched)) => fetched,
-                Err(FollowError::Store(failure)) => return Err(failure.into()),
+                Err(failure @ (FollowError::Store(_) | FollowError::TooDeep)) => return Err(failure),
                 // Missing although announced: the node is reorganising, or another node answered.
                 missing @ (Ok(None) | Err(FollowError::Node(_))) => {
                     // Blocks fetched before this one are complete.
@@ -440,6 +453,11 @@ impl Follower {
                 Ok(Outcome::RetryAfter(self.short_pause()))
             }
             ForkPoint::TooDeep { oldest } => {
+                // Another chain may have taken the place of this one without a lost connection.
+                self.node.identity().await?;
+                if self.config.starts_over {
+                    return Err(FollowError::TooDeep);
+                }
                 let reason = format!(
                     "the node's chain forks off below block {oldest}, the lowest block that can be reverted. If the node is on a \
                      wrong branch, repair the node: indexing then resumes. Otherwise stop, and index again with an empty data \
@@ -473,6 +491,7 @@ impl Follower {
         self.status.send_modify(|status| {
             status.node_head = Some(head);
             status.node_reachable = true;
+            status.other_chain = None;
             if behind > NEAR_HEAD && !matches!(status.phase, SyncPhase::Halted { .. } | SyncPhase::Waiting { .. }) {
                 status.phase = SyncPhase::Backfilling;
             }

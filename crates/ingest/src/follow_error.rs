@@ -8,4 +8,6 @@ pub(crate) enum FollowError {
     Node(#[from] NodeError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error("the node's chain forks off below the lowest block that can be reverted")]
+    TooDeep,
 }

@@ -11,7 +11,7 @@ const REPORT_EVERY: Duration = Duration::from_secs(60);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// A developer who rolls a chain back waits for the index.
-const ON_DEV_CHAINS: Duration = Duration::from_secs(3);
+const ON_DEV_CHAINS: Duration = Duration::from_millis(200);
 
 /// How to handle a lower head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

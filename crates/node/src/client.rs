@@ -45,6 +45,8 @@ use crate::{
 /// Attempts at a trace, which costs the node more than other calls. Five: if a fifth of the requests fail, one trace in three thousand
 /// stays unknown.
 const TRACE_TRIES: u32 = 5;
+/// Longest pause between attempts on a dev chain: a developer restarts the node, and waits.
+const DEV_CHAIN_PAUSE: Duration = Duration::from_millis(250);
 
 /// Client of one or more node endpoints. Cheap to clone; all clones share connections, limits and counters.
 #[derive(Debug, Clone)]
@@ -167,6 +169,24 @@ impl NodeClient {
     /// node does not answer, and it is not known.
     pub fn is_dev_chain(&self) -> BoxFuture<'_, Result<bool, NodeError>> {
         Box::pin(self.detect_dev_chain())
+    }
+
+    /// The chain that all endpoints serve in place of the expected one: that of the first response, or of [`Self::expect_chain`].
+    /// None also if one of them does not answer.
+    #[must_use]
+    pub fn other_chain(&self) -> Option<ChainIdentity> {
+        self.failover.other_chain()
+    }
+
+    /// The chain that all endpoints must serve; None before the first response.
+    #[must_use]
+    pub fn expected_chain(&self) -> Option<ChainIdentity> {
+        self.failover.known_identity()
+    }
+
+    /// Uses only endpoints that serve this chain from now on.
+    pub fn expect_chain(&self, chain: ChainIdentity) {
+        self.failover.expect(chain);
     }
 
     /// How long requests have gone without a response from any endpoint; None if the last one was answered.
@@ -558,6 +578,9 @@ impl NodeClient {
                     }
                     Recovery::TryElsewhere if !elsewhere => return Err(error),
                     _ if elsewhere => Duration::ZERO,
+                    _ if self.failover.is_dev_chain() => {
+                        self.retry.pause_after(tried, &self.jitter).min(DEV_CHAIN_PAUSE)
+                    }
                     _ => self.retry.pause_after(tried, &self.jitter),
                 };
                 Counters::count(&self.counters.retries);

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
+use domain::ChainIdentity;
 use tokio::time::Instant;
 
 use crate::{NodeError, error::Recovery};
@@ -41,7 +42,8 @@ pub(crate) struct EndpointHealth {
     pub(crate) recheck_identity: bool,
     /// Suspended until then.
     pub(crate) down_until: Option<Instant>,
-    pub(crate) wrong_chain: bool,
+    /// The chain that it serves, if it is not the expected one.
+    pub(crate) other_chain: Option<ChainIdentity>,
     pub(crate) probing: bool,
     /// Its head lags well behind another endpoint.
     pub(crate) behind: bool,
@@ -56,7 +58,7 @@ struct OperationFailures {
 
 impl EndpointHealth {
     pub(crate) fn is_up(&self) -> bool {
-        self.down_until.is_none() && !self.wrong_chain
+        self.down_until.is_none() && self.other_chain.is_none()
     }
 
     /// Whether the operation may be sent here.

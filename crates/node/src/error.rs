@@ -49,7 +49,7 @@ pub enum NodeError {
         check: BlockCheck,
         what: String,
     },
-    #[error("{endpoint} serves another chain: expected {expected:?}, found {found:?}")]
+    #[error("{endpoint} serves another chain: expected {expected}, found {found}")]
     WrongChain { endpoint: String, expected: ChainIdentity, found: ChainIdentity },
 }
 

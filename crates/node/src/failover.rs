@@ -111,7 +111,7 @@ impl Failover {
         }
         let suspension = |index: &usize| {
             let health = self.health(*index);
-            (health.wrong_chain, health.down_until)
+            (health.other_chain.is_some(), health.down_until)
         };
         all.min_by_key(suspension).unwrap_or_default()
     }
@@ -167,11 +167,11 @@ impl Failover {
             return Ok(found);
         }
         let endpoint = candidate.upstream.name().to_owned();
-        if !health.wrong_chain {
-            tracing::error!(%endpoint, ?expected, ?found, "endpoint serves another chain and is not used");
+        if health.other_chain != Some(found) {
+            tracing::error!(%endpoint, %expected, %found, "endpoint serves another chain and is not used");
         }
         health.admitted = false;
-        health.wrong_chain = true;
+        health.other_chain = Some(found);
         health.down_until = Some(Instant::now() + self.probe_interval);
         Err(NodeError::WrongChain { endpoint, expected, found })
     }
@@ -186,8 +186,29 @@ impl Failover {
         known.filter(|known| known.identity == identity)
     }
 
+    /// Whether the expected chain is known to be one for development.
+    pub(crate) fn is_dev_chain(&self) -> bool {
+        let chain = self.known_identity().and_then(|identity| self.known_chain(identity));
+        chain.is_some_and(|chain| chain.is_dev_chain)
+    }
+
     pub(crate) fn remember_chain(&self, chain: KnownChain) {
         *self.known_chain.lock().unwrap_or_else(PoisonError::into_inner) = Some(chain);
+    }
+
+    /// The chain that all endpoints serve in place of the expected one. None if one of them does not answer, since it may serve the
+    /// expected one.
+    pub(crate) fn other_chain(&self) -> Option<ChainIdentity> {
+        let mut found = (0..self.len()).map(|index| self.health(index).other_chain);
+        let first = found.next().flatten()?;
+        found.all(|other| other == Some(first)).then_some(first)
+    }
+
+    /// All endpoints must serve this chain from now on.
+    pub(crate) fn expect(&self, chain: ChainIdentity) {
+        if self.identity.lock().unwrap_or_else(PoisonError::into_inner).replace(chain) != Some(chain) {
+            (0..self.len()).for_each(|index| *self.health(index) = EndpointHealth::default());
+        }
     }
 
     pub(crate) fn succeeded(&self, index: usize, operation: Operation) {

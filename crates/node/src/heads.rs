@@ -15,6 +15,8 @@ const RESUBSCRIBE: Duration = Duration::from_secs(2);
 const SILENT_BLOCKS: u32 = 4;
 /// A block time has this many steps: a block that is due is polled for at every step.
 const STEPS: u32 = 8;
+/// On a dev chain, the head is polled at least this often, also if heads are pushed: a chain that is rolled back pushes nothing.
+const EAGER_WAIT: Duration = Duration::from_millis(250);
 /// No wait between polls is longer, however slow the chain is.
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
 
@@ -164,12 +166,10 @@ impl Heads {
     }
 
     fn next_poll(&self, now: Instant) -> Instant {
-        if self.announcements.is_some() {
-            return now + self.rhythm.silence();
-        }
         match self.polling {
+            Polling::Eager => now + self.rhythm.step().min(EAGER_WAIT),
+            Polling::Thrifty if self.announcements.is_some() => now + self.rhythm.silence(),
             Polling::Thrifty => self.rhythm.next_due(now),
-            Polling::Eager => now + self.rhythm.step(),
         }
     }
 }

@@ -43,7 +43,7 @@ impl Failover {
                     }
                     health.behind = behind;
                 }
-                _ => is_complete &= health.wrong_chain,
+                _ => is_complete &= health.other_chain.is_some(),
             }
         }
         HeadSurvey { best, is_complete }

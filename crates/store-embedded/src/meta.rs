@@ -18,6 +18,10 @@ const SCHEMA_KEY: &str = "schema";
 const RECORDS_KEY: &str = "records";
 const CHAIN_KEY: &str = "chain";
 const TIP_KEY: &str = "tip";
+/// Without a value: set while the index is being emptied.
+const EMPTYING_KEY: &str = "emptying";
+/// Without a value: set for a chain for development.
+const DEV_CHAIN_KEY: &str = "dev chain";
 
 /// The chain that the data belongs to, and the first block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,4 +96,35 @@ pub(crate) fn put_tip(batch: &mut Batch, tip: &Tip) {
     row.varint(tip.start_block);
     row.totals(&tip.totals);
     batch.put(Table::Meta, &Key::name(TIP_KEY), row.finish());
+}
+
+pub(crate) fn delete_tip(batch: &mut Batch) {
+    batch.delete(Table::Meta, &Key::name(TIP_KEY));
+}
+
+pub(crate) fn is_emptying(view: &View) -> Result<bool, StoreError> {
+    is_set(view, EMPTYING_KEY)
+}
+
+pub(crate) fn set_emptying(batch: &mut Batch, is_emptying: bool) {
+    set(batch, EMPTYING_KEY, is_emptying);
+}
+
+pub(crate) fn is_dev_chain(view: &View) -> Result<bool, StoreError> {
+    is_set(view, DEV_CHAIN_KEY)
+}
+
+pub(crate) fn set_dev_chain(batch: &mut Batch, is_dev_chain: bool) {
+    set(batch, DEV_CHAIN_KEY, is_dev_chain);
+}
+
+fn is_set(view: &View, name: &'static str) -> Result<bool, StoreError> {
+    Ok(view.get(Table::Meta, &Key::name(name))?.is_some())
+}
+
+fn set(batch: &mut Batch, name: &'static str, is_set: bool) {
+    match is_set {
+        true => batch.put(Table::Meta, &Key::name(name), []),
+        false => batch.delete(Table::Meta, &Key::name(name)),
+    }
 }

@@ -35,7 +35,11 @@ pub(crate) use self::{
     days::first_since,
     long_walk::{LongWalk, ReadError},
 };
-use self::{checkpoints::CheckpointCache, select::Condition, transactions::TransactionPosition};
+use self::{
+    checkpoints::{CheckpointCache, SettledFloor},
+    select::Condition,
+    transactions::TransactionPosition,
+};
 use crate::{
     engine::{Engine, Epoch, View},
     keys::{AddressId, Key, PartyId, Table, TxId, number_in_key},
@@ -58,7 +62,7 @@ pub(crate) struct ReadSnapshot {
     /// The last transaction of an event: neighbours in a list are often of the same one.
     event_transaction: Cell<Option<(TxId, TransactionPosition)>>,
     /// No block below this one can be reverted.
-    settled_floor: BlockNumber,
+    settled_floor: SettledFloor,
 }
 
 impl ReadSnapshot {
@@ -93,9 +97,9 @@ impl ReadSnapshot {
 
     /// The totals before the first block that can still be reverted.
     fn settled_totals(&self) -> Result<ChainTotals, StoreError> {
-        let floor = undo::oldest_undo(&self.view, self.settled_floor)?;
+        let floor = undo::oldest_undo(&self.view, self.settled_floor.block)?;
         let floor = floor.unwrap_or_else(|| self.tip.map_or(0, |tip| tip.block.number + 1));
-        self.caches.checkpoints.raise_settled_floor(floor);
+        self.caches.checkpoints.raise_settled_floor(SettledFloor { block: floor, ..self.settled_floor });
         self.totals_before(floor)
     }
 

@@ -25,6 +25,7 @@ use crate::{
     verified_contracts::EmbeddedVerifiedContracts,
     verify,
     webhook_records::EmbeddedWebhookRecords,
+    write::start_over,
     writer::{EmbeddedWriter, Writers},
 };
 
@@ -98,6 +99,7 @@ impl EmbeddedStore {
         snapshot::clean_up(path)?;
         let engine = Engine::open(path, options.engine())?;
         let engine = upgrade(engine, path, &options.engine(), options.older_index)?;
+        start_over::go_on(&engine)?;
         private_files::tighten(path).map_err(|error| StoreError::Backend(error.into()))?;
         let user_records = EmbeddedUserRecords::new(engine.clone());
         let read_slots = Arc::<ReadSlots>::default();
@@ -172,7 +174,8 @@ impl EmbeddedStore {
     #[must_use]
     pub fn writer(&self) -> EmbeddedWriter {
         let (entries, listing) = (self.options.writer_cache_entries, self.verified_contracts.listing());
-        EmbeddedWriter::new(self.engine.clone(), Arc::clone(&self.writers), entries, listing)
+        let (writers, caches) = (Arc::clone(&self.writers), Arc::clone(&self.read_caches));
+        EmbeddedWriter::new(self.engine.clone(), writers, caches, entries, listing)
     }
 
     #[must_use]
@@ -226,6 +229,16 @@ impl Store for EmbeddedStore {
 
     async fn bind(&self, identity: ChainIdentity, start_block: Option<BlockNumber>) -> Result<BlockNumber, StoreError> {
         Self::bind(self, identity, start_block)
+    }
+
+    async fn is_dev_chain(&self) -> Result<bool, StoreError> {
+        meta::is_dev_chain(&self.engine.view())
+    }
+
+    async fn set_dev_chain(&self, is_dev_chain: bool) -> Result<(), StoreError> {
+        let mut batch = self.engine.batch();
+        meta::set_dev_chain(&mut batch, is_dev_chain);
+        batch.commit_durably()
     }
 
     async fn sync(&self) -> Result<(), StoreError> {

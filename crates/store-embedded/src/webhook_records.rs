@@ -18,14 +18,14 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use domain::{
-    Address, AttemptReport, BlockNumber, BlockRef, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber,
+    Address, AttemptReport, B256, BlockNumber, BlockRef, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber,
     DeliveryStatus, NewDelivery, NewWebhook, Page, PageRequest, SealedSecret, UnixMillis, Webhook, WebhookChange,
     WebhookId,
 };
 use store::{
-    AddWebhookError, EnqueueError, InternalMatches, Matches, Orphaning, Progress, QueueCounts, QueueHead, QueueState,
-    Removal, RetractedBatch, Retraction, RetractionCursor, StoreError, WEBHOOKS_PER_OWNER, WatchList, Watcher,
-    WebhookRecords, WebhookTotals,
+    AddWebhookError, EnqueueError, InternalMatches, MatchedBlock, Matches, Orphaning, Progress, QueueCounts, QueueHead,
+    QueueState, Removal, RetractedBatch, Retraction, RetractionCursor, StoreError, WEBHOOKS_PER_OWNER, WatchList,
+    Watcher, WebhookRecords, WebhookTotals,
 };
 
 pub use self::access::EmbeddedWebhookRecords;
@@ -40,6 +40,17 @@ use crate::{
 pub(crate) fn wait_for_index(view: &View, batch: &mut Batch) -> Result<(), StoreError> {
     if read::find_cursor(view)?.is_some() {
         batch.put(Table::WebhookMeta, &Key::name(read::COPIED), []);
+    }
+    Ok(())
+}
+
+/// Another chain is in the place of the matched one: all its blocks are orphaned, and the new ones are matched from the first on.
+pub(crate) fn match_from_start(view: &View, batch: &mut Batch, first: BlockNumber) -> Result<(), StoreError> {
+    if read::find_cursor(view)?.is_some() {
+        // Only the newest matched blocks are known. One that no chain has says that none below is canonical either.
+        let none = MatchedBlock { block: BlockRef { number: first, hash: B256::ZERO }, known_to: 0 };
+        batch.put(Table::MatchedBlock, &Key::block(first), read::write_matched_block(&none));
+        batch.delete(Table::WebhookMeta, &Key::name(read::COPIED));
     }
     Ok(())
 }

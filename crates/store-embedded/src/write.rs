@@ -14,6 +14,7 @@ mod nfts;
 mod overwrite;
 mod ranks;
 mod revert;
+pub(crate) mod start_over;
 mod tokens;
 mod trades;
 
@@ -29,6 +30,7 @@ use crate::{cache::AgedCache, keys::AddressId, lists::Tails, rows::LogSource, ve
 /// The writer's state between batches.
 #[derive(Debug)]
 pub(crate) struct WriteState {
+    cache_entries: usize,
     tails: Tails,
     addresses: AddressIds,
     topics: Dictionary<B256>,
@@ -46,6 +48,7 @@ pub(crate) struct WriteState {
 impl WriteState {
     pub(crate) fn new(cache_entries: usize, listing: Arc<Listing>) -> Self {
         Self {
+            cache_entries,
             tails: Tails::new(cache_entries),
             addresses: AddressIds::new(cache_entries),
             topics: Dictionary::new(cache_entries),
@@ -56,5 +59,10 @@ impl WriteState {
             day: None,
             listing,
         }
+    }
+
+    /// Forgets all rows.
+    fn clear(&mut self) {
+        *self = Self::new(self.cache_entries, Arc::clone(&self.listing));
     }
 }

@@ -5,8 +5,8 @@ use std::sync::{
 
 use async_trait::async_trait;
 use domain::{
-    Address, AuditResult, AuditSample, B256, BalanceKey, BlockChanges, BlockNumber, BlockRef, Bytes, InternalBlock,
-    InternalFrontier, PendingToken, TokenMetadata, U256,
+    Address, AuditResult, AuditSample, B256, BalanceKey, BlockChanges, BlockNumber, BlockRef, Bytes, ChainIdentity,
+    InternalBlock, InternalFrontier, PendingToken, TokenMetadata, U256,
 };
 use store::{ChainWriter, ContractDataWriter, InternalWriter, StoreError, Undo};
 
@@ -15,6 +15,7 @@ use crate::{
     engine::Engine,
     keys::{Key, Table},
     meta,
+    read::ReadCaches,
     rows::BlockRow,
     undo,
     verified_contracts::Listing,
@@ -36,14 +37,22 @@ pub struct EmbeddedWriter {
     /// Locked only by this writer's own blocking work, so there is never contention.
     state: Arc<Mutex<WriteState>>,
     writers: Arc<Writers>,
+    read_caches: Arc<ReadCaches>,
     number: u64,
 }
 
 impl EmbeddedWriter {
     /// Replaces the writer before.
-    pub(crate) fn new(engine: Engine, writers: Arc<Writers>, cache_entries: usize, listing: Arc<Listing>) -> Self {
+    pub(crate) fn new(
+        engine: Engine,
+        writers: Arc<Writers>,
+        read_caches: Arc<ReadCaches>,
+        cache_entries: usize,
+        listing: Arc<Listing>,
+    ) -> Self {
         let number = writers.newest.fetch_add(1, Ordering::AcqRel) + 1;
-        Self { engine, state: Arc::new(Mutex::new(WriteState::new(cache_entries, listing))), writers, number }
+        let state = Arc::new(Mutex::new(WriteState::new(cache_entries, listing)));
+        Self { engine, state, writers, read_caches, number }
     }
 
     /// Commits are slow and write to the disk, so they run on the blocking pool. Reads too: they wait until the writer
@@ -95,6 +104,16 @@ impl ChainWriter for EmbeddedWriter {
 
     async fn revert_to(&mut self, number: BlockNumber) -> Result<(), StoreError> {
         self.work(move |engine, state| state.revert_to(engine, number)).await
+    }
+
+    async fn start_over(&mut self, chain: ChainIdentity) -> Result<(), StoreError> {
+        let caches = Arc::clone(&self.read_caches);
+        self.work(move |engine, state| {
+            state.start_over(engine, chain)?;
+            caches.start_over();
+            Ok(())
+        })
+        .await
     }
 }
 

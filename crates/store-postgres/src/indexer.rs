@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use domain::{SyncPhase, SyncStatus};
+use domain::{ChainIdentity, SyncPhase, SyncStatus};
 use store::StoreError;
+use tokio_postgres::Row;
 
 use crate::{
     database::{Connection, execute, get},
@@ -24,24 +25,33 @@ pub(crate) async fn report(client: &dyn Connection, status: &SyncStatus, now: In
     };
     let quiet_in = status.quiet_from.map(|from| from.saturating_duration_since(now).as_millis());
     let quiet_in = quiet_in.map(|millis| i64::try_from(millis).unwrap_or(i64::MAX));
-    let sql = "insert into indexer (reported_at, phase, reason, settled, quiet_in, node_head, node_reachable)
-        values (clock_timestamp(), $1, $2, $3, $4, $5, $6)
+    let sql =
+        "insert into indexer (reported_at, phase, reason, settled, quiet_in, node_head, node_reachable, other_chain_id,
+            other_genesis_hash)
+        values (clock_timestamp(), $1, $2, $3, $4, $5, $6, $7, $8)
         on conflict (is_only) do update set reported_at = excluded.reported_at, phase = excluded.phase,
             reason = excluded.reason, settled = excluded.settled, quiet_in = excluded.quiet_in,
-            node_head = excluded.node_head, node_reachable = excluded.node_reachable";
+            node_head = excluded.node_head, node_reachable = excluded.node_reachable,
+            other_chain_id = excluded.other_chain_id, other_genesis_hash = excluded.other_genesis_hash";
     let (settled, head) = (status.settled.map(int8), status.node_head.map(int8));
-    execute(client, sql, &[&phase, &reason, &settled, &quiet_in, &head, &status.node_reachable]).await?;
+    let other = status.other_chain.map(|other| (int8(other.chain_id), other.genesis_hash.to_vec()));
+    let (other_id, other_hash) = other.unzip();
+    let reachable = status.node_reachable;
+    execute(client, sql, &[&phase, &reason, &settled, &quiet_in, &head, &reachable, &other_id, &other_hash]).await?;
     Ok(())
 }
 
 /// With the tip of the index at this moment.
 pub(crate) async fn read(client: &dyn Connection, now: Instant) -> Result<SyncStatus, StoreError> {
     let sql = "select c.tip_number, c.tip_hash, b.timestamp, i.phase, i.reason, i.settled, i.quiet_in, i.node_head,
-            i.node_reachable, (extract(epoch from clock_timestamp() - i.reported_at) * 1000)::int8
+            i.node_reachable, (extract(epoch from clock_timestamp() - i.reported_at) * 1000)::int8,
+            c.chain_id, c.genesis_hash, c.is_dev_chain, i.other_chain_id, i.other_genesis_hash
         from chain c left join block b on b.number = c.tip_number left join indexer i on true";
     let row = get(client, sql, &[]).await?;
     let (tip, tip_timestamp) = (row.option_block(0)?, row.option_u64(2)?);
-    let status = SyncStatus { tip, tip_timestamp, ..SyncStatus::starting() };
+    let chain = option_chain(&row, 10)?;
+    let is_dev_chain = row.value(12)?;
+    let status = SyncStatus { chain, is_dev_chain, tip, tip_timestamp, ..SyncStatus::starting() };
     let silent = || SyncPhase::Waiting { reason: NO_INDEXER.to_owned() };
     let Some(phase) = row.value::<Option<i16>>(3)? else { return Ok(SyncStatus { phase: silent(), ..status }) };
     // Below zero after the clock of the database was set back: it has just reported.
@@ -59,10 +69,17 @@ pub(crate) async fn read(client: &dyn Connection, now: Instant) -> Result<SyncSt
             4 => SyncPhase::Halted { reason },
             _ => return Err(StoreError::Corrupt("an unknown phase of the indexer")),
         },
+        other_chain: option_chain(&row, 13)?,
         settled: row.option_u64(5)?,
         quiet_from: quiet_in.and_then(|quiet_in| now.checked_sub(age)?.checked_add(quiet_in)),
         node_head: row.option_u64(7)?,
         node_reachable: !is_silent && row.value::<Option<bool>>(8)?.unwrap_or_default(),
         ..status
     })
+}
+
+/// From two columns: the id, and the hash of the genesis block.
+fn option_chain(row: &Row, column: usize) -> Result<Option<ChainIdentity>, StoreError> {
+    let found = row.option_u64(column)?.zip(row.option_hash(column + 1)?);
+    Ok(found.map(|(chain_id, genesis_hash)| ChainIdentity { chain_id, genesis_hash }))
 }

@@ -1,13 +1,15 @@
 //! The schema, as numbered migrations that only go forward.
 
 use deadpool_postgres::{GenericClient, Object, Transaction};
+use domain::{B256, ChainIdentity};
 use store::{OlderIndex, StoreError};
 
 use crate::{
-    database::{Connection, find, query},
+    chain::Chain,
+    database::{Connection, execute, find, get, query},
     error::store_error,
     locks,
-    rows::RowExt,
+    rows::{RowExt, int8},
 };
 
 /// The migrations that a version knows, and the oldest index that it can use.
@@ -19,8 +21,10 @@ pub(crate) struct Migrations<'a> {
     pub(crate) oldest_index: u32,
 }
 
-pub(crate) const MIGRATIONS: Migrations<'static> =
-    Migrations { sql: &[include_str!("../migrations/0001_schema.sql")], oldest_index: 1 };
+pub(crate) const MIGRATIONS: Migrations<'static> = Migrations {
+    sql: &[include_str!("../migrations/0001_schema.sql"), include_str!("../migrations/0002_started_over.sql")],
+    oldest_index: 1,
+};
 
 /// Besides lists, the tables that are filled again. All others are kept.
 const INDEX: [&str; 32] = [
@@ -147,9 +151,7 @@ async fn empty_index(tx: &Transaction<'_>, schema: &str, before: u32) -> Result<
         "an earlier version has written this index: the chain is indexed again; keys, webhooks, messages and verified \
          contracts are kept"
     );
-    let tables = tx.query("select tablename::text from pg_tables where schemaname = $1", &[&schema]).await;
-    let tables: Vec<String> = tables.map_err(store_error)?.iter().map(|row| row.value(0)).collect::<Result<_, _>>()?;
-    let emptied: Vec<&str> = tables.iter().map(String::as_str).filter(|table| is_index(table)).collect();
+    let emptied = list_index_tables(tx, schema).await?;
     tx.batch_execute(&format!("truncate {}", emptied.join(", "))).await.map_err(store_error)?;
     let sql = "delete from internal_progress; insert into internal_progress default values";
     tx.batch_execute(sql).await.map_err(store_error)?;
@@ -161,6 +163,48 @@ async fn empty_index(tx: &Transaction<'_>, schema: &str, before: u32) -> Result<
     tx.execute(sql, &[&id, &genesis, &start]).await.map_err(store_error)?;
     let sql = "update writer set epoch = epoch + 1; update state_version set number = number + 1";
     tx.batch_execute(sql).await.map_err(store_error)
+}
+
+async fn list_index_tables(tx: &Transaction<'_>, schema: &str) -> Result<Vec<String>, StoreError> {
+    let tables = tx.query("select tablename::text from pg_tables where schemaname = $1", &[&schema]).await;
+    let tables: Vec<String> = tables.map_err(store_error)?.iter().map(|row| row.value(0)).collect::<Result<_, _>>()?;
+    Ok(tables.into_iter().filter(|table| is_index(table)).collect())
+}
+
+/// More transactions than these are dropped with their tables' files; queries wait for it, or fail once.
+const DELETED_TRANSACTIONS: u64 = 1_000_000;
+
+/// Empties the tables of an index that is in use, and binds it to another chain. Queries see the index before or after it.
+pub(crate) async fn start_over(tx: &Transaction<'_>, identity: ChainIdentity) -> Result<(), StoreError> {
+    let chain = Chain::read(tx).await?;
+    let schema: String = get(tx, "select current_schema()::text", &[]).await?.value(0)?;
+    let mut emptied = list_index_tables(tx, &schema).await?;
+    // It is that of the process that does this.
+    emptied.retain(|table| table != "indexer");
+    let sql = match chain.totals.transactions > DELETED_TRANSACTIONS {
+        true => format!("truncate {}", emptied.join(", ")),
+        false => {
+            // Others may merge runs of lists, which must not appear later.
+            let lock = format!("lock table {} in exclusive mode; ", emptied.join(", "));
+            let deletes: Vec<String> = emptied.iter().map(|table| format!("delete from {table}")).collect();
+            lock + &deletes.join("; ")
+        }
+    };
+    tx.batch_execute(&sql).await.map_err(store_error)?;
+    let first = chain.start_block.unwrap_or_default();
+    let sql = "delete from chain; delete from internal_progress; insert into internal_progress default values";
+    tx.batch_execute(sql).await.map_err(store_error)?;
+    let sql = "insert into chain (chain_id, genesis_hash, start_block) values ($1, $2, $3)";
+    let hash = identity.genesis_hash;
+    execute(tx, sql, &[&int8(identity.chain_id), &hash.as_slice(), &int8(first)]).await?;
+    // All matched blocks are orphaned. Only the newest of them are known; one that no chain has says that none below is
+    // canonical either.
+    let sql =
+        "insert into matched_block select $1::int8, $2::bytea, 0 from webhook_progress where cursor_number is not null
+        on conflict (number) do update set hash = excluded.hash, known_to = excluded.known_to";
+    execute(tx, sql, &[&int8(first), &B256::ZERO.as_slice()]).await?;
+    execute(tx, "update webhook_progress set is_copied = false", &[]).await?;
+    Ok(())
 }
 
 async fn has_blocks(client: &impl GenericClient, schema: &str) -> Result<bool, StoreError> {

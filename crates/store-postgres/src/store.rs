@@ -281,6 +281,15 @@ impl Store for PostgresStore {
         Self::bind(self, identity, start_block).await
     }
 
+    async fn is_dev_chain(&self) -> Result<bool, StoreError> {
+        get(&self.database.connection().await?, "select is_dev_chain from chain", &[]).await?.value(0)
+    }
+
+    async fn set_dev_chain(&self, is_dev_chain: bool) -> Result<(), StoreError> {
+        execute(&self.database.connection().await?, "update chain set is_dev_chain = $1", &[&is_dev_chain]).await?;
+        Ok(())
+    }
+
     /// A commit has already waited for the disk, unless the server is configured otherwise.
     async fn sync(&self) -> Result<(), StoreError> {
         Ok(())

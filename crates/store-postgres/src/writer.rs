@@ -8,8 +8,8 @@ use std::sync::{
 use async_trait::async_trait;
 use deadpool_postgres::{Object, Pool, Transaction};
 use domain::{
-    Address, AuditResult, AuditSample, B256, BalanceKey, BlockChanges, BlockNumber, BlockRef, Bytes, InternalBlock,
-    InternalFrontier, PendingToken, TokenMetadata, U256,
+    Address, AuditResult, AuditSample, B256, BalanceKey, BlockChanges, BlockNumber, BlockRef, Bytes, ChainIdentity,
+    InternalBlock, InternalFrontier, PendingToken, TokenMetadata, U256,
 };
 use store::{BoxError, ChainWriter, ContractDataWriter, InternalWriter, StoreError, Undo};
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -19,7 +19,7 @@ use crate::{
     chain::Chain,
     database::{find, get},
     error::{pool_error, store_error},
-    locks,
+    locks, migrations,
     rows::{RowExt, int8},
     versions::{self, Versions},
     write::{self, WriteState},
@@ -242,6 +242,13 @@ impl ChainWriter for PostgresWriter {
 
     async fn revert_to(&mut self, number: BlockNumber) -> Result<(), StoreError> {
         change!(self, |tx, state| ((), state.revert_to(&tx, number).await?))
+    }
+
+    async fn start_over(&mut self, chain: ChainIdentity) -> Result<(), StoreError> {
+        change!(self, |tx, state| {
+            state.clear();
+            (migrations::start_over(&tx, chain).await?, true)
+        })
     }
 }
 

@@ -24,7 +24,9 @@ use std::sync::Arc;
 
 pub use chain::RandomChain;
 pub use contract_data::run_contract_data;
-use domain::{Address, AuditResult, BlockChanges, BlockNumber, Bytes, PendingToken, TokenMetadata, U256};
+use domain::{
+    Address, AuditResult, B256, BlockChanges, BlockNumber, Bytes, ChainIdentity, PendingToken, TokenMetadata, U256,
+};
 pub use model::Model;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 pub use record_transfer::{leave_records, run_record_transfer};
@@ -67,6 +69,24 @@ pub struct Plan {
     pub blocks: u64,
     /// Commits and reverts between two full comparisons.
     pub steps_between_checks: u32,
+}
+
+/// Fills an empty store with a random chain, starts over, and fills it with another one.
+pub async fn run_start_over(store: &dyn Store, plan: Plan) {
+    let chain = |number: u64| ChainIdentity { chain_id: number, genesis_hash: B256::with_last_byte(7) };
+    store.bind(chain(1), None).await.expect("bind");
+    store.set_dev_chain(true).await.expect("mark");
+    assert!(store.is_dev_chain().await.expect("mark"));
+    for number in 2..4 {
+        run(Subject::of(store), Plan { seed: plan.seed + number, ..plan }).await;
+        let before = store.reader().state();
+        store.writer().start_over(chain(number)).await.expect("start over");
+        assert_ne!(store.reader().state(), before, "cached responses are not valid any more");
+        assert_eq!(store.identity().await.expect("identity"), Some(chain(number)));
+        assert_eq!(store.bind(chain(number), None).await.expect("bind"), 0);
+    }
+    // It begins with comparisons of an empty index.
+    run(Subject::of(store), plan).await;
 }
 
 /// Undo data is kept for this many blocks, so that the suite also tries reverts that go too deep.

@@ -13,10 +13,7 @@ pub enum StoreError {
     UnknownPool { pool: Address },
     #[error("cannot revert to block {target}: the oldest block with undo data is {oldest}")]
     BeyondUndo { target: BlockNumber, oldest: BlockNumber },
-    #[error(
-        "the data belongs to another chain: it contains chain {} with genesis {}, the node is on chain {} with genesis {}",
-        .stored.chain_id, .stored.genesis_hash, .requested.chain_id, .requested.genesis_hash
-    )]
+    #[error("the data belongs to another chain: it contains {stored}, the node is on {requested}")]
     OtherChain { stored: ChainIdentity, requested: ChainIdentity },
     #[error("the data was indexed from block {stored}, but the configured start block is {requested}")]
     OtherStart { stored: BlockNumber, requested: BlockNumber },

@@ -37,6 +37,13 @@ pub trait Store: Send + Sync {
     /// Binds the data to a chain permanently, or checks that it is bound to this one. Returns the first block to index.
     async fn bind(&self, identity: ChainIdentity, start_block: Option<BlockNumber>) -> Result<BlockNumber, StoreError>;
 
+    /// Whether the index was filled from a chain for development, as [`Self::set_dev_chain`] said.
+    async fn is_dev_chain(&self) -> Result<bool, StoreError>;
+
+    /// Says whether the chain is one for development. Called while the index is empty: a copy of a public chain, served by a
+    /// node for development, does not make a dev chain of an index that was filled before.
+    async fn set_dev_chain(&self, is_dev_chain: bool) -> Result<(), StoreError>;
+
     /// Returns when everything committed so far is durable, also after a loss of power.
     async fn sync(&self) -> Result<(), StoreError>;
 

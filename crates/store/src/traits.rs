@@ -1,10 +1,10 @@
 use async_trait::async_trait;
 use domain::{
     Account, Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block,
-    BlockChanges, BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, DayFigures, HeldNft,
-    Holder, InternalFilter, InternalPage, ListedAddresses, LogFilter, LogPage, Nft, NftMetadata, Page, PageRequest,
-    Pool, Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents,
-    TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
+    BlockChanges, BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, ChainIdentity, Coverage,
+    DayFigures, HeldNft, Holder, InternalFilter, InternalPage, ListedAddresses, LogFilter, LogPage, Nft, NftMetadata,
+    Page, PageRequest, Pool, Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction,
+    TransactionEvents, TransactionFailure, TransactionFilter, Transfer, TransferFilter, U256,
 };
 
 use crate::{ContractDataWriter, InternalWriter, StoreError};
@@ -41,6 +41,11 @@ pub trait ChainWriter: Send + Sync {
 
     /// Reverts every block above `number`, atomically.
     async fn revert_to(&mut self, number: BlockNumber) -> Result<(), StoreError>;
+
+    /// Empties the index, and binds it to a chain that is in the place of the one before. Records stay; webhooks are matched
+    /// with the new chain from its first block on. From the beginning on, readers find no tip; if it is interrupted, it goes on
+    /// when the store is opened again.
+    async fn start_over(&mut self, chain: ChainIdentity) -> Result<(), StoreError>;
 }
 
 /// The writer of the index: of its blocks, of the data fetched from contracts for them, and of internal transactions.

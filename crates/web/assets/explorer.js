@@ -435,7 +435,57 @@ async function refresh() {
   }
 }
 
-if (document.body.dataset.stream !== undefined && "EventSource" in window) {
+// The state of the index in the footer. It follows the stream, which also tells that the chain began anew.
+const state = document.querySelector("#state");
+const RESET = "chain-was-reset";
+/// A status comes at least every 15 seconds.
+const SILENT = 40000;
+/// A stream that is closed is opened again after a second.
+const LOST = 2500;
+
+function showState({ ok, text, chain }) {
+  state.querySelector(".dot").classList.toggle("failing", !ok);
+  const line = state.querySelector("#health");
+  if (line.textContent !== text) line.textContent = text;
+  if (!chain) return;
+  const found = `${chain.id}-${chain.genesisHash}`;
+  const known = state.dataset.chain;
+  state.dataset.chain = found;
+  if (known !== "" && known !== found) loadNewChain();
+}
+
+function loadNewChain() {
+  toast("The chain was reset.");
+  const isEdited = [...document.querySelectorAll("main input, main textarea")].some((field) => field.value !== field.defaultValue);
+  // What the reader has typed would be lost.
+  if (isEdited) return;
+  try {
+    sessionStorage.setItem(RESET, "");
+  } catch {
+    // Storage is blocked: it is not said again after the page was loaded.
+  }
+  setTimeout(() => location.reload(), 1000);
+}
+
+function showTip({ number, timestamp }) {
+  const tip = state.querySelector("#tip");
+  if (!tip) return;
+  tip.querySelector("span").textContent = number.toLocaleString("en-US");
+  const time = tip.querySelector("time");
+  time.dateTime = timestamp.replace(/\.\d+/, "");
+  time.title = time.dateTime.replace("T", " ").replace("Z", " UTC");
+  showTimes();
+}
+
+try {
+  if (sessionStorage.getItem(RESET) !== null) toast("The chain was reset. This page shows the new one.");
+  sessionStorage.removeItem(RESET);
+} catch {
+  // Storage is blocked.
+}
+
+if (state && "EventSource" in window) {
+  const follows = document.body.dataset.stream !== undefined;
   let due = false;
   let running = false;
   const run = async () => {
@@ -453,11 +503,46 @@ if (document.body.dataset.stream !== undefined && "EventSource" in window) {
       run();
     }, 1000);
   };
-  const stream = new EventSource(`${BASE}/api/v1/stream`);
-  stream.addEventListener("block", () => {
-    due = true;
+  let stream = null;
+  let heard = Date.now();
+  let lost = null;
+  const hear = (event, show) => {
+    heard = Date.now();
+    lost = null;
+    show(JSON.parse(event.data));
+  };
+  const close = () => {
+    stream?.close();
+    stream = null;
+  };
+  // Not of a page that nobody sees: browsers open only a few connections to one server.
+  const open = () => {
+    if (stream || document.hidden) return;
+    heard = Date.now();
+    stream = new EventSource(`${BASE}/api/v1/stream`);
+    stream.addEventListener("status", (event) => hear(event, showState));
+    stream.addEventListener("block", (event) => {
+      hear(event, showTip);
+      due = follows;
+      run();
+    });
+    stream.addEventListener("error", () => (lost ??= Date.now()));
+  };
+  open();
+  setInterval(() => {
+    // A browser gives up after an error of a proxy, and does not notice a connection that was lost silently.
+    if (stream && (stream.readyState === EventSource.CLOSED || Date.now() - heard > SILENT)) {
+      lost ??= Date.now();
+      close();
+    }
+    if (lost && Date.now() - lost > LOST) showState({ ok: false, text: "No connection to the explorer" });
+    open();
+  }, 1000);
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) close();
+    else open();
     run();
   });
-  document.addEventListener("visibilitychange", run);
-  addEventListener("pagehide", () => stream.close());
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", open);
 }

@@ -70,7 +70,7 @@ impl WebState {
         implementations: &[Address],
     ) -> Result<Option<Arc<KnownDiamond>>, StoreError> {
         let cached = self.diamonds.cache.get(&address);
-        if let Some((_, diamond)) = cached.filter(|(read_at, _)| read_at.elapsed() < CACHED_FOR) {
+        if let Some((_, diamond)) = cached.filter(|(read_at, _)| self.is_fresh(*read_at, CACHED_FOR)) {
             return Ok(diamond);
         }
         let mut found = None;
@@ -86,8 +86,7 @@ impl WebState {
 
     async fn can_any_route(&self, address: Address, implementations: &[Address]) -> Result<bool, StoreError> {
         for contract in std::iter::once(address).chain(implementations.iter().copied()) {
-            let Some(code_hash) = self.chain.find_code_hash(contract).await? else { continue };
-            if self.chain.find_code(code_hash).await?.is_some_and(|code| can_route(&code)) {
+            if self.code_at(contract).await?.is_some_and(|(_, code)| can_route(&code)) {
                 return Ok(true);
             }
         }

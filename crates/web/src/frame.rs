@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
-use domain::{BlockNumber, SyncPhase};
+use domain::{BlockNumber, StatusLine};
 
 use crate::{
     assets::{Asset, FORMS, SCRIPT, STYLE, THEME},
@@ -12,11 +12,8 @@ use crate::{
     branding::Branding,
     error::PageError,
     state::WebState,
-    view::{Pager, grouped, sanitize_text},
+    view::{Moment, Pager, grouped, sanitize_text},
 };
-
-/// The footer warns if the node is further behind the index than this.
-const MAX_NODE_LAG: u64 = 10;
 
 /// Search engines show about this many characters of a description.
 const MAX_DESCRIPTION: usize = 200;
@@ -75,8 +72,11 @@ impl Section {
 
 /// The health in the footer.
 pub(crate) struct Health {
-    pub(crate) is_ok: bool,
-    pub(crate) text: String,
+    pub(crate) line: StatusLine,
+    /// The newest indexed block and its time.
+    pub(crate) tip: Option<(String, Moment)>,
+    /// The indexed chain; empty if it is not known. A script loads the page again when there is another one.
+    pub(crate) chain: String,
 }
 
 impl Frame {
@@ -159,21 +159,11 @@ impl WebState {
 
     fn health(&self) -> Health {
         let status = self.sync.borrow();
-        let at =
-            status.tip.map_or_else(|| "nothing indexed yet".to_owned(), |tip| format!("block {}", grouped(tip.number)));
-        let (is_ok, text) = match &status.phase {
-            SyncPhase::Halted { .. } => (false, format!("Halted at {at}: see /health")),
-            SyncPhase::Waiting { reason } => (false, format!("Waiting at {at}: {reason}")),
-            _ if !status.node_reachable => (false, format!("The node does not respond; {at}")),
-            _ if status.node_lag() > MAX_NODE_LAG => (false, format!("The node lags behind the index; {at}")),
-            _ if status.is_chain_quiet(Instant::now()) => (false, format!("No new block for a long time; {at}")),
-            SyncPhase::Starting => (true, "Starting".to_owned()),
-            SyncPhase::Backfilling => {
-                (true, format!("Catching up: {at} of {}", status.node_head.map(grouped).unwrap_or_default()))
-            }
-            SyncPhase::Following => (true, format!("Synced at {at}")),
-        };
-        Health { is_ok, text }
+        Health {
+            line: status.line(Instant::now()),
+            tip: status.tip.zip(status.tip_timestamp).map(|(tip, time)| (grouped(tip.number), Moment::of(time))),
+            chain: status.chain.map(|chain| format!("{}-{}", chain.chain_id, chain.genesis_hash)).unwrap_or_default(),
+        }
     }
 }
 

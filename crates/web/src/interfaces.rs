@@ -95,7 +95,7 @@ impl WebState {
         }
         let cached = self.interfaces.sources.get(&address);
         let fresh =
-            cached.filter(|cached| cached.verifications == verifications && cached.read_at.elapsed() < CACHED_FOR);
+            cached.filter(|cached| cached.verifications == verifications && self.is_fresh(cached.read_at, CACHED_FOR));
         let source = match fresh {
             Some(source) => source,
             None => {
@@ -112,7 +112,7 @@ impl WebState {
     }
 
     async fn find_source(&self, address: Address) -> Result<Option<VerifiedSummary>, StoreError> {
-        let Some(code_hash) = self.chain.find_code_hash(address).await? else { return Ok(None) };
+        let Some(code_hash) = self.code_hash_at(address).await? else { return Ok(None) };
         self.verified.find_verified_summary(address, code_hash).await
     }
 
@@ -158,11 +158,10 @@ impl WebState {
     /// The implementation of a proxy, read from the node. None if the node does not respond in time.
     pub(crate) async fn implementation(&self, address: Address) -> Result<Option<Address>, StoreError> {
         let cached = self.interfaces.implementations.get(&address);
-        if let Some((_, implementation)) = cached.filter(|(read_at, _)| read_at.elapsed() < CACHED_FOR) {
+        if let Some((_, implementation)) = cached.filter(|(read_at, _)| self.is_fresh(*read_at, CACHED_FOR)) {
             return Ok(implementation);
         }
-        let Some(code_hash) = self.chain.find_code_hash(address).await? else { return Ok(None) };
-        let code = self.chain.find_code(code_hash).await?.unwrap_or_default();
+        let Some((_, code)) = self.code_at(address).await? else { return Ok(None) };
         let Some(Ok(proxy)) = self.details.call_node(self.calls.find_proxy(address, &code)).await else {
             return Ok(None);
         };

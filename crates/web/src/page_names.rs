@@ -133,7 +133,7 @@ impl WebState {
     async fn known_addresses(&self, addresses: Vec<Address>) -> Result<HashMap<Address, Known>, StoreError> {
         let verifications = self.verified_count().await?;
         let is_fresh =
-            |cached: &CachedName| cached.verifications == verifications && cached.read_at.elapsed() < CACHED_FOR;
+            |cached: &CachedName| cached.verifications == verifications && self.is_fresh(cached.read_at, CACHED_FOR);
         let mut known = HashMap::with_capacity(addresses.len());
         let mut missing = Vec::new();
         for address in addresses {

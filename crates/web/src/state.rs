@@ -1,13 +1,17 @@
-use std::{num::NonZeroU32, sync::Arc};
+use std::{
+    num::NonZeroU32,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use clients::TrustedProxies;
 use contracts::{KnownContracts, VerificationJobs, calls::ContractCalls};
-use domain::{Address, SyncStatus};
+use domain::{Address, B256, Bytes, Code, SyncStatus};
 use enrichment::{Accounts, Allowances, Failures, NftMetadataFetcher, TopAccounts};
-use node::NodeClient;
+use node::{CallBlock, NodeClient};
 use quick_cache::sync::Cache;
-use store::{ChainReader, VerifiedContracts};
-use tokio::sync::{OnceCell, watch};
+use store::{ChainReader, StoreError, VerifiedContracts};
+use tokio::sync::watch;
 
 use crate::{
     base_path::BasePath,
@@ -22,6 +26,9 @@ use crate::{
     public_url::PublicUrl,
     tour::TourStop,
 };
+
+/// How long something is cached on a chain for development.
+const DEV_CHAIN_CACHED_FOR: Duration = Duration::from_millis(400);
 
 /// The dependencies of the pages.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
@@ -75,7 +82,6 @@ pub(crate) struct WebState {
     pub(crate) days: RecentDays,
     pub(crate) budget: Arc<PageBudget>,
     node: NodeClient,
-    chain_id: OnceCell<u64>,
 }
 
 impl WebState {
@@ -97,7 +103,6 @@ impl WebState {
             jobs: parts.jobs,
             allowances: Allowances::new(parts.node.clone()),
             node: parts.node.clone(),
-            chain_id: OnceCell::new(),
             details: Details::new(parts.node, Arc::clone(&budget)),
             budget,
             sync: parts.sync,
@@ -112,12 +117,38 @@ impl WebState {
         }
     }
 
-    /// None if the node is unavailable.
-    pub(crate) async fn chain_id(&self) -> Option<u64> {
-        let ask = async || {
-            let identity = self.details.call_node(self.node.identity()).await.ok_or(())?;
-            identity.map(|identity| identity.chain_id).map_err(drop)
-        };
-        self.chain_id.get_or_try_init(ask).await.ok().copied()
+    /// None before the node has responded for the first time.
+    pub(crate) fn chain_id(&self) -> Option<u64> {
+        self.sync.borrow().chain.map(|chain| chain.chain_id)
+    }
+
+    /// Whether something that was read at this time is fresh enough. On a chain for development, whose state also changes without
+    /// a block, that is only for a moment.
+    pub(crate) fn is_fresh(&self, read_at: Instant, cached_for: Duration) -> bool {
+        read_at.elapsed() < if self.is_dev_chain() { DEV_CHAIN_CACHED_FOR } else { cached_for }
+    }
+
+    fn is_dev_chain(&self) -> bool {
+        self.sync.borrow().is_dev_chain
+    }
+
+    /// The code at an address and its hash, as far as it is indexed. On a chain for development the node is asked, since there
+    /// code also changes without a transaction (`anvil_setCode`).
+    pub(crate) async fn code_at(&self, address: Address) -> Result<Option<(B256, Bytes)>, StoreError> {
+        if self.is_dev_chain()
+            && let Some(Ok(code)) = self.details.call_node(self.node.code(address, CallBlock::Latest)).await
+        {
+            return Ok(Code::from_bytes(&code).hash().map(|hash| (hash, code)));
+        }
+        let Some(hash) = self.chain.find_code_hash(address).await? else { return Ok(None) };
+        Ok(Some((hash, self.chain.find_code(hash).await?.unwrap_or_default())))
+    }
+
+    /// The hash of the code at an address, as [`Self::code_at`].
+    pub(crate) async fn code_hash_at(&self, address: Address) -> Result<Option<B256>, StoreError> {
+        if self.is_dev_chain() {
+            return Ok(self.code_at(address).await?.map(|(hash, _)| hash));
+        }
+        self.chain.find_code_hash(address).await
     }
 }

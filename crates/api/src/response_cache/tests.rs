@@ -26,7 +26,7 @@ struct TestServer {
 }
 
 fn index_version(version: u64) -> IndexVersion {
-    IndexVersion { chain: StateVersion(version), verified: StateVersion(0), names: 0, tip: None }
+    IndexVersion { chain: StateVersion(version), verified: StateVersion(0), names: 0, tip: None, interval: None }
 }
 
 impl TestServer {

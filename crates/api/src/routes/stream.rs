@@ -1,19 +1,27 @@
-use std::{convert::Infallible, net::SocketAddr, time::Duration};
+use std::{
+    convert::Infallible,
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
 use axum::{
     extract::{ConnectInfo, State},
     http::HeaderMap,
-    response::sse::{Event, KeepAlive, Sse},
+    response::sse::{Event, Sse},
 };
-use domain::{BlockId, BlockRef};
+use domain::{BlockId, BlockRef, SyncStatus};
 use futures::{Stream, stream};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 use crate::{error::ApiError, wire};
 
-/// Often enough that proxies do not close the connection on a quiet chain.
+/// Often enough that proxies do not close the connection on a quiet chain, and that clients notice a lost one.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// How often the state is compared without a signal.
+const STATUS_CHECK: Duration = Duration::from_secs(1);
+/// When a browser opens a stream again that was closed.
+const RECONNECT: Duration = Duration::from_secs(1);
 
 const TOO_MANY: ApiError = ApiError::RateLimited { retry_after: 60, advice: "; the maximum number of streams is open" };
 
@@ -21,18 +29,25 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(stream_blocks))
 }
 
-/// New blocks as they are indexed
+/// New blocks as they are indexed, and the state of the index
 ///
 /// Server-sent events. The first `block` event has the newest block; each later one has the newest block after a change,
 /// which is a new block or the new tip after a reorg. If blocks arrive faster than the client reads, intermediate ones are
-/// skipped. `data` is a block, `id` its hash. Streams do not count against the rate limit; a client may have 32 open. When
+/// skipped. `data` is a block, `id` its hash. A `status` event follows, after each change, and at least every 15 seconds: its `data`
+/// has `ok`, `text` (the state in a few words), and `phase`, `nodeReachable`, `chainChanged` and `chain` as in `/health`. Another
+/// `chain` than before means that the index has started over. Streams do not count against the rate limit; a client may have 32 open. When
 /// 2,000 streams are open in total, a client with few streams replaces the oldest stream of the client with the most.
 #[utoipa::path(
     get,
     path = "/stream",
     tag = "chain",
     responses(
-        (status = 200, description = "Events named `block`", body = wire::Block, content_type = "text/event-stream")
+        (
+            status = 200,
+            description = "Events named `block`, and others named `status`",
+            body = wire::Block,
+            content_type = "text/event-stream"
+        )
     )
 )]
 async fn stream_blocks(
@@ -42,32 +57,63 @@ async fn stream_blocks(
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     let client = app.admission.proxies.client(peer.ip(), &headers);
     let slot = app.streams.admit(client).ok_or(TOO_MANY)?;
-    let mut tips = app.sync.clone();
-    tips.mark_changed();
-    let sent = None;
-    let events = stream::unfold((app, tips, sent, slot), |(app, mut tips, mut sent, slot)| async move {
+    let mut sync = app.sync.clone();
+    sync.mark_changed();
+    let events = stream::unfold((app, sync, Sent::default(), slot), |(app, mut sync, mut sent, slot)| async move {
         loop {
-            // The channel closes when the process stops.
             tokio::select! {
-                changed = tips.changed() => changed.ok()?,
+                // The channel closes when the process stops.
+                changed = sync.changed() => changed.ok()?,
+                // A chain that is too quiet changes nothing.
+                () = tokio::time::sleep(STATUS_CHECK) => {}
                 () = slot.evicted() => return None,
             }
-            let tip = tips.borrow_and_update().tip;
-            if tip == sent {
-                continue;
+            let status = sync.borrow_and_update().clone();
+            if status.tip != sent.tip {
+                sent.tip = status.tip;
+                if let Some(event) = block_event(&app, status.tip).await {
+                    // The state may have changed as well.
+                    sync.mark_changed();
+                    return Some((Ok(event), (app, sync, sent, slot)));
+                }
             }
-            sent = tip;
-            if let Some(event) = event_of(&app, tip?).await {
-                return Some((Ok(event), (app, tips, sent, slot)));
+            if let Some(event) = sent.next_status(&status, Instant::now()) {
+                return Some((Ok(event), (app, sync, sent, slot)));
             }
         }
     });
-    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+    Ok(Sse::new(events))
+}
+
+/// What a client of the stream knows.
+#[derive(Default)]
+struct Sent {
+    tip: Option<BlockRef>,
+    state: Option<wire::IndexState>,
+    at: Option<Instant>,
+}
+
+impl Sent {
+    /// The state, if it is due. While the index catches up, its text has numbers that change all the time.
+    fn next_status(&mut self, status: &SyncStatus, now: Instant) -> Option<Event> {
+        let state = wire::IndexState::new(status, now);
+        let pause = match &self.state {
+            Some(sent) if *sent == state => KEEP_ALIVE,
+            Some(sent) if (wire::IndexState { text: sent.text.clone(), ..state.clone() }) == *sent => STATUS_CHECK,
+            _ => Duration::ZERO,
+        };
+        if self.at.is_some_and(|at| now.duration_since(at) < pause) {
+            return None;
+        }
+        let event = Event::default().event("status").retry(RECONNECT).json_data(&state).ok()?;
+        (self.state, self.at) = (Some(state), Some(now));
+        Some(event)
+    }
 }
 
 /// None if the block was reverted meanwhile or cannot be read now: the next event follows.
-async fn event_of(app: &App, tip: BlockRef) -> Option<Event> {
-    let block = app.chain.find_block(BlockId::Hash(tip.hash)).await.ok().flatten()?;
+async fn block_event(app: &App, tip: Option<BlockRef>) -> Option<Event> {
+    let block = app.chain.find_block(BlockId::Hash(tip?.hash)).await.ok().flatten()?;
     let id = format!("{:#x}", block.hash);
     Event::default().event("block").id(id).json_data(wire::Block::from(block)).ok()
 }

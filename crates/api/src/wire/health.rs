@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use domain::{ReplicaStatus, SyncPhase, SyncStatus, TaskStatus};
+use domain::{ChainIdentity, ReplicaStatus, StatusLine, SyncPhase, SyncStatus, TaskStatus};
 use serde::Serialize;
 use store::WebhookTotals;
 use utoipa::ToSchema;
@@ -43,6 +43,12 @@ pub struct Health {
     pub lag: Option<u64>,
     /// Whether the node responded to the last call.
     pub node_reachable: bool,
+    /// Whether the node serves another chain than the indexed one. On a chain for development the index then starts over, on any
+    /// other it waits for the operator.
+    pub chain_changed: bool,
+    /// The indexed chain, or null before the first start.
+    #[schema(required = true)]
+    pub chain: Option<IndexedChain>,
     /// The standby that answers reads (`--read-database`), or null.
     #[schema(required = true)]
     pub read_database: Option<ReadDatabase>,
@@ -52,6 +58,49 @@ pub struct Health {
     /// The block that failed a check and is not indexed until a node returns a valid one; or null.
     #[schema(required = true)]
     pub rejected_block: Option<RejectedBlock>,
+}
+
+/// A chain, identified by its id and its first block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IndexedChain {
+    #[schema(example = 1)]
+    pub id: u64,
+    pub genesis_hash: Hash,
+}
+
+impl From<ChainIdentity> for IndexedChain {
+    fn from(chain: ChainIdentity) -> Self {
+        Self { id: chain.chain_id, genesis_hash: chain.genesis_hash.into() }
+    }
+}
+
+/// The state of the index in short, as the stream sends it; `/health` has the details.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IndexState {
+    /// Whether nothing is wrong with the index and its node.
+    pub ok: bool,
+    pub text: String,
+    pub phase: Phase,
+    pub node_reachable: bool,
+    pub chain_changed: bool,
+    pub chain: Option<IndexedChain>,
+}
+
+impl IndexState {
+    #[must_use]
+    pub fn new(sync: &SyncStatus, now: Instant) -> Self {
+        let StatusLine { is_ok, text } = sync.line(now);
+        Self {
+            ok: is_ok,
+            text,
+            phase: (&sync.phase).into(),
+            node_reachable: sync.node_reachable,
+            chain_changed: sync.other_chain.is_some(),
+            chain: sync.chain.map(IndexedChain::from),
+        }
+    }
 }
 
 /// A standby of the database.
@@ -194,6 +243,8 @@ impl Health {
             node_head: sync.node_head,
             lag,
             node_reachable: sync.node_reachable,
+            chain_changed: sync.other_chain.is_some(),
+            chain: sync.chain.map(IndexedChain::from),
             tasks: Vec::new(),
             webhooks: WebhookTotals::default().into(),
             read_database: None,
@@ -266,12 +317,12 @@ mod tests {
     fn following(tip: u64, head: u64) -> SyncStatus {
         SyncStatus {
             phase: SyncPhase::Following,
+            chain: Some(ChainIdentity { chain_id: 5, genesis_hash: B256::repeat_byte(3) }),
             tip: Some(BlockRef { number: tip, hash: B256::repeat_byte(7) }),
             tip_timestamp: Some(1_794_700_800),
-            settled: None,
-            quiet_from: None,
             node_head: Some(head),
             node_reachable: true,
+            ..SyncStatus::starting()
         }
     }
 
@@ -310,6 +361,16 @@ mod tests {
     fn a_small_lag_is_ready_and_a_larger_one_is_not() {
         assert!(health(&following(90, 100)).ready);
         assert!(!health(&following(89, 100)).ready);
+    }
+
+    #[test]
+    fn a_changed_chain_is_halted_and_not_unreachable() {
+        let other = Some(ChainIdentity { chain_id: 5, genesis_hash: B256::repeat_byte(4) });
+        let phase = SyncPhase::Halted { reason: "another chain".to_owned() };
+        let health = health(&SyncStatus { phase, other_chain: other, ..following(100, 100) });
+        assert!(health.chain_changed && health.node_reachable && !health.ready);
+        assert_eq!(health.status, HealthStatus::Halted);
+        assert_eq!(health.chain.map(|chain| chain.genesis_hash), Some(B256::repeat_byte(3).into()), "the indexed one");
     }
 
     #[test]

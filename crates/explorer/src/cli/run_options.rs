@@ -12,7 +12,7 @@ use web::{Colour, FooterLink, PublicUrl};
 use webhooks::EncryptionKey;
 
 use super::values::{
-    DatabaseUrl, NftSource, OwnerAccess, Role, Switch, Traces, endpoints, network, networks, parsed, roles,
+    DatabaseUrl, NftSource, OnNewChain, OwnerAccess, Role, Switch, Traces, endpoints, network, networks, parsed, roles,
 };
 use crate::logging::LogFormat;
 
@@ -49,6 +49,12 @@ pub(crate) struct RunOptions {
     /// The first block to index; cannot be changed once the index exists [default: 0]
     #[arg(long, env = "EXPLORER_START_BLOCK", value_name = "N")]
     pub(crate) start_block: Option<u64>,
+
+    /// What to do if the node serves another chain than the indexed one: `reset` drops the index and begins with the new chain
+    /// (keys, webhooks and verified sources stay), `halt` waits for the chain to come back [default: reset on a chain for
+    /// development, such as anvil's, else halt]
+    #[arg(long, env = "EXPLORER_ON_NEW_CHAIN", value_name = "reset|halt", hide_short_help = true)]
+    pub(crate) on_new_chain: Option<OnNewChain>,
 
     /// A snapshot to begin with if the data folder is empty: the URL or path of a file that `explorer snapshot --index-only` wrote
     ///
@@ -265,6 +271,7 @@ impl RunOptions {
             role: if self.role.is_empty() { other.role } else { self.role },
             listen: self.listen.or(other.listen),
             start_block: self.start_block.or(other.start_block),
+            on_new_chain: self.on_new_chain.or(other.on_new_chain),
             bootstrap: self.bootstrap.or(other.bootstrap),
             labels: self.labels.or(other.labels),
             traces: self.traces.or(other.traces),

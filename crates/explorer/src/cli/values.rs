@@ -38,6 +38,16 @@ impl std::fmt::Debug for DatabaseUrl {
     }
 }
 
+/// What to do if the node serves another chain than the indexed one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OnNewChain {
+    /// Drop the index, and begin with the new chain
+    Reset,
+    /// Wait for the indexed chain
+    Halt,
+}
+
 /// A part of the work of `run`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]

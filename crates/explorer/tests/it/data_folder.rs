@@ -19,12 +19,13 @@ async fn data_of_another_chain_is_rejected_with_what_to_do() {
         DevChainConfig { seed: 2, ..DevChainConfig::default() },
     ] {
         let other = DevNode::with(other).await;
-        let (status, message) = Launch::run(&other.url()).on(&data).fails_to_start().await;
+        let launch = Launch::run(&other.url()).argument("--on-new-chain", "halt").on(&data);
+        let (status, message) = launch.fails_to_start().await;
         assert_eq!(status.code(), Some(1), "{message}");
-        assert!(
-            message.contains("another chain") && message.contains("--rpc") && message.contains("--data"),
-            "{message}"
-        );
+        let [indexed, found] = [&node.chain, &other.chain].map(|chain| chain.head().hash.to_string());
+        for words in ["another chain", "--rpc", "--data", "--on-new-chain reset", &indexed, &found] {
+            assert!(message.contains(words), "{words}: {message}");
+        }
     }
     node.chain.mine(None);
     let explorer = TestExplorer::start_on(&node.url(), &data).await;

@@ -34,6 +34,7 @@ mod log_lines;
 mod logs;
 mod manual;
 mod moving;
+mod new_chain;
 mod nft_metadata;
 mod nfts;
 mod node_outages;

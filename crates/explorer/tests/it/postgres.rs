@@ -504,7 +504,8 @@ async fn what_is_wrong_with_a_database_is_said_at_the_start() {
         assert!(words.iter().all(|word| message.contains(word)), "{words:?}: {message}");
     };
     let run = |url: &str| on_database(Launch::run(&node.url()), url);
-    fails(on_database(Launch::run(&other.url()), &url), &["another chain", "--rpc", "--database"]).await;
+    let on_other = on_database(Launch::run(&other.url()), &url).argument("--on-new-chain", "halt");
+    fails(on_other, &["another chain", "--rpc", "--database", "--on-new-chain reset"]).await;
     fails(run("mysql://explorer@127.0.0.1/test"), &["invalid --database", "postgres://"]).await;
     fails(run(&server.url("no_such_database")), &["does not exist", "--database"]).await;
     fails(run(&url.replace("explorer@", "nobody@")), &["cannot log in", "--database"]).await;

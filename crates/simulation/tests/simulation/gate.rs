@@ -8,8 +8,9 @@ use std::{
 use async_trait::async_trait;
 use domain::{
     Address, AttemptReport, AuditResult, AuditSample, B256, BalanceKey, BlockChanges, BlockNumber, BlockRef, Bytes,
-    ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, InternalBlock, InternalFrontier, NewDelivery, NewWebhook,
-    Page, PageRequest, PendingToken, SealedSecret, TokenMetadata, U256, UnixMillis, Webhook, WebhookChange, WebhookId,
+    ChainIdentity, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, InternalBlock, InternalFrontier, NewDelivery,
+    NewWebhook, Page, PageRequest, PendingToken, SealedSecret, TokenMetadata, U256, UnixMillis, Webhook, WebhookChange,
+    WebhookId,
 };
 use store::{
     AddWebhookError, ChainWriter, ContractDataWriter, EnqueueError, InternalMatches, InternalWriter, Matches,
@@ -131,6 +132,9 @@ impl ChainWriter for GatedWriter {
     }
     async fn revert_to(&mut self, number: BlockNumber) -> Result<(), StoreError> {
         self.1.pass("revert", Survives::ProcessCrash, self.0.revert_to(number)).await
+    }
+    async fn start_over(&mut self, chain: ChainIdentity) -> Result<(), StoreError> {
+        self.1.pass("start over", Survives::PowerLoss, self.0.start_over(chain)).await
     }
 }
 

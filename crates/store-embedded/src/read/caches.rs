@@ -39,6 +39,11 @@ impl ReadCaches {
         }
     }
 
+    /// The index was emptied: what was read before is not valid any more. Rows have the epoch in their keys.
+    pub(crate) fn start_over(&self) {
+        self.checkpoints.start_over();
+    }
+
     pub(crate) fn uses(&self) -> Vec<CacheUse> {
         vec![
             CacheUse { cache: "address_rows", hits: self.addresses.hits(), misses: self.addresses.misses() },

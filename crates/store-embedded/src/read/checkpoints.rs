@@ -60,6 +60,8 @@ struct WalkProgress {
     settled: u64,
     /// ... and beyond that in this epoch.
     epoch: Option<Epoch>,
+    /// None of them is valid in another generation.
+    generation: Generation,
 }
 
 impl WalkProgress {
@@ -74,7 +76,32 @@ impl WalkProgress {
             walked_to: self.walked_to.min(self.settled),
             settled: self.settled,
             epoch,
+            generation: self.generation,
         })
+    }
+}
+
+/// Counts how often the index was emptied: apart from that, blocks that cannot be reverted never change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Generation(u64);
+
+/// The first block that may be reverted, and the generation for which that holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct SettledFloor {
+    pub(crate) generation: Generation,
+    pub(crate) block: BlockNumber,
+}
+
+/// Bits of the block number, below those of the generation.
+const BLOCK_BITS: u32 = 48;
+
+impl SettledFloor {
+    fn packed(self) -> u64 {
+        (self.generation.0 << BLOCK_BITS) | self.block.min((1 << BLOCK_BITS) - 1)
+    }
+
+    fn unpacked(packed: u64) -> Self {
+        Self { generation: Generation(packed >> BLOCK_BITS), block: packed & ((1 << BLOCK_BITS) - 1) }
     }
 }
 
@@ -86,6 +113,7 @@ pub(crate) struct CheckpointCache {
     by_conditions: Mutex<Cache<Vec<Condition>, Arc<WalkProgress>, Length>>,
     /// Maximum checkpoints of one combination.
     limit: usize,
+    /// A packed [`SettledFloor`], so that both change at once.
     settled_floor: AtomicU64,
 }
 
@@ -102,8 +130,15 @@ impl CheckpointCache {
     }
 
     /// No block below this one can be reverted any more.
-    pub(super) fn settled_floor(&self) -> BlockNumber {
-        self.settled_floor.load(Ordering::Acquire)
+    pub(super) fn settled_floor(&self) -> SettledFloor {
+        SettledFloor::unpacked(self.settled_floor.load(Ordering::Acquire))
+    }
+
+    /// To be called when the index is empty. What queries of the generation before add later is ignored.
+    pub(super) fn start_over(&self) {
+        let next = Generation(self.settled_floor().generation.0 + 1);
+        self.settled_floor.store(SettledFloor { generation: next, block: 0 }.packed(), Ordering::Release);
+        self.by_conditions().clear();
     }
 
     /// Continues to the end of the lists, and stores the checkpoints of each piece, so that a later walk continues
@@ -131,8 +166,9 @@ impl CheckpointCache {
         lists: &[(List<'_>, Role)],
         validity: Validity,
     ) -> (Arc<WalkProgress>, u64) {
-        let known = self.by_conditions().get(conditions).cloned().unwrap_or_default();
-        let known = known.in_epoch(validity.epoch);
+        let known = self.by_conditions().get(conditions).cloned();
+        let known = known.filter(|known| known.generation == validity.generation);
+        let known = known.unwrap_or_default().in_epoch(validity.epoch);
         // The intersection ends with the list that ends first.
         let last = lists.iter().map(|(list, _)| list.last()).min().flatten();
         let end = if validity.epoch.is_some() { last.map_or(0, |last| last + 1) } else { validity.settled };
@@ -155,13 +191,15 @@ impl CheckpointCache {
             walked_to: end,
             settled: known.settled.max(validity.settled),
             epoch: validity.epoch,
+            generation: validity.generation,
         });
         self.by_conditions().insert(conditions.to_vec(), Arc::clone(&progress));
         Ok(progress)
     }
 
-    pub(super) fn raise_settled_floor(&self, floor: BlockNumber) {
-        self.settled_floor.fetch_max(floor, Ordering::AcqRel);
+    pub(super) fn raise_settled_floor(&self, floor: SettledFloor) {
+        // The generation is in the higher bits, and one that is over is not raised.
+        self.settled_floor.fetch_max(floor.packed(), Ordering::AcqRel);
     }
 }
 
@@ -199,6 +237,7 @@ pub(super) struct Validity {
     pub(super) settled: u64,
     /// ... but not within this epoch.
     pub(super) epoch: Option<Epoch>,
+    pub(super) generation: Generation,
 }
 
 impl<'a> CheckpointedLists<'a> {
@@ -214,7 +253,11 @@ impl<'a> CheckpointedLists<'a> {
             return Ok(Self { lists, progress: known });
         }
         if entries_from(lists, known.walked_to)? >= LONG {
-            return Err(ReadError::NeedsWalk(LongWalk { conditions: conditions.to_vec(), settled: validity.settled }));
+            return Err(ReadError::NeedsWalk(LongWalk {
+                conditions: conditions.to_vec(),
+                settled: validity.settled,
+                generation: validity.generation,
+            }));
         }
         Ok(Self { lists, progress: cache.walk_on(conditions, lists, validity, &known, end)? })
     }

@@ -73,7 +73,7 @@ impl ReadSnapshot {
                     .iter()
                     .map(|condition| Ok((List::open(&self.view, condition.list)?, condition.role)))
                     .collect::<Result<Vec<_>, StoreError>>()?;
-                let validity = Validity { settled, epoch: self.epoch };
+                let validity = Validity { settled, epoch: self.epoch, generation: self.settled_floor.generation };
                 Ok(CheckpointedLists::open(self.checkpoints(), conditions, &lists, validity)?.page(span, page)?)
             }
         }

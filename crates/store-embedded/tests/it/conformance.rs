@@ -1,6 +1,6 @@
 //! The conformance suite of the `store` crate on the embedded store.
 
-use store::conformance::{Plan, Subject, run, run_contract_data, run_writers};
+use store::conformance::{Plan, Subject, run, run_contract_data, run_start_over, run_writers};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 async fn run_on_a_new_store(plan: Plan, options: StoreOptions) {
@@ -46,5 +46,14 @@ async fn a_new_writer_replaces_the_one_before() {
     for _ in 0..20 {
         let folder = tempfile::tempdir().unwrap();
         run_writers(&EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap()).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_started_over_matches_the_model() {
+    for seed in 200..204 {
+        let folder = tempfile::tempdir().unwrap();
+        let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
+        run_start_over(&store, Plan { seed, blocks: 120, steps_between_checks: 20 }).await;
     }
 }

@@ -6,7 +6,7 @@ use domain::PageRequest;
 use store::{
     Store, VerifiedContracts, WebhookLimits,
     conformance::{
-        Plan, Subject, VerifiedSubject, run, run_contract_data, run_record_transfer, run_user_records,
+        Plan, Subject, VerifiedSubject, run, run_contract_data, run_record_transfer, run_start_over, run_user_records,
         run_verified_contracts, run_webhook_limits, run_webhook_records, run_writers,
     },
 };
@@ -116,4 +116,11 @@ async fn verified_contracts_pass_the_suite_and_survive_a_restart() {
 async fn all_records_are_copied_to_another_database() {
     let server = Server::shared();
     run_record_transfer(&server.store().await, &server.store().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_started_over_matches_the_model() {
+    let server = Server::shared();
+    let store = PostgresStore::open(&server.database().await, options()).await.unwrap();
+    run_start_over(&store, Plan { seed: 200, blocks: 120, steps_between_checks: 20 }).await;
 }

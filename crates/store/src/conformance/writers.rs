@@ -1,6 +1,6 @@
 //! Two writers of one store: the newer one replaces the other.
 
-use domain::{BlockChanges, BlockRef};
+use domain::{BlockChanges, BlockRef, ChainIdentity};
 
 use super::{Model, RandomChain, Subject, checks};
 use crate::{Failure, IndexWriter, Store, StoreError, Undo};
@@ -51,6 +51,8 @@ async fn every_method_says_replaced(writer: &mut dyn IndexWriter, next: &BlockCh
     assert_replaced("oldest_revertible", writer.oldest_revertible().await);
     assert_replaced("commit", writer.commit(vec![next.clone()], KEEP).await);
     assert_replaced("revert_to", writer.revert_to(0).await);
+    let chain = ChainIdentity { chain_id: 1, genesis_hash: next.block.hash };
+    assert_replaced("start_over", writer.start_over(chain).await);
     assert_replaced("list_pending_tokens", writer.list_pending_tokens(1).await);
     assert_replaced("save_token_metadata", writer.save_token_metadata(Vec::new()).await);
     assert_replaced("list_audits", writer.list_audits(1).await);

@@ -127,7 +127,7 @@ impl WebState {
     async fn recent_days(&self, days: u32) -> Result<Arc<[DayFigures]>, StoreError> {
         let find = || {
             let read = self.days.read.lock().unwrap_or_else(PoisonError::into_inner);
-            let recent = read.iter().find(|read| read.days == days && read.read_at.elapsed() < CACHED_FOR);
+            let recent = read.iter().find(|read| read.days == days && self.is_fresh(read.read_at, CACHED_FOR));
             recent.map(|recent| Arc::clone(&recent.figures))
         };
         if let Some(figures) = find() {

@@ -126,16 +126,13 @@ impl WebState {
         server: &str,
         names: &PageNames,
     ) -> Result<ContractView, PageError> {
-        let code_hash = self.chain.find_code_hash(address).await?;
-        let code = match code_hash {
-            Some(hash) => self.chain.find_code(hash).await?.unwrap_or_default(),
-            None => Default::default(),
-        };
+        let (code_hash, code) = self.code_at(address).await?.unzip();
+        let code = code.unwrap_or_default();
         let known = self.find_known(address, code_hash).await;
         let implementations = self.implementations(address).await?;
         let target = implementations.first().copied();
         let target_known = match target {
-            Some(target) => self.find_known(target, self.chain.find_code_hash(target).await?).await,
+            Some(target) => self.find_known(target, self.code_hash_at(target).await?).await,
             None => None,
         };
         let diamond = self.diamond(address, &implementations).await?;
@@ -143,7 +140,7 @@ impl WebState {
         let callable = target_known.as_ref().or(known.as_ref());
         let mut functions = diamond.and_then(|diamond| diamond.interface()).unwrap_or_default().functions;
         functions.extend(callable.map(|known| Interface::read(&known.code.abi).functions).unwrap_or_default());
-        let chain_id = self.chain_id().await.map(|id| id.to_string());
+        let chain_id = self.chain_id().map(|id| id.to_string());
         let shown_chain_id = chain_id.as_deref().unwrap_or("CHAIN_ID");
         let commands = match &known {
             Some(_) => reading_commands(server, shown_chain_id, address),

@@ -16,7 +16,7 @@ async fn start() -> (DevNode, TestExplorer) {
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     eventually("a final block", async || {
-        explorer.get("/api/v1/blocks/1").await.header("cache-control").contains("max-age").then_some(())
+        (!explorer.get("/block/1").await.text.contains("<body data-stream>")).then_some(())
     })
     .await;
     (node, explorer)

@@ -1,6 +1,6 @@
 use devchain::ReorgedTransactions;
 
-use crate::support::{DevNode, TestExplorer, assert_prompt_stop, eventually, expected_state, read_api};
+use crate::support::{DevNode, Launch, TestExplorer, assert_prompt_stop, eventually, expected_state, read_api};
 
 #[tokio::test]
 async fn a_reorg_deeper_than_the_undo_data_stops_indexing_but_not_serving() {
@@ -8,7 +8,9 @@ async fn a_reorg_deeper_than_the_undo_data_stops_indexing_but_not_serving() {
     for _ in 0..300 {
         node.chain.mine(None);
     }
-    let explorer = TestExplorer::start(&node.url()).await;
+    // As on a public chain: by default, the index of a dev chain starts over.
+    let launch = || Launch::run(&node.url()).argument("--on-new-chain", "halt");
+    let explorer = launch().start().await;
     node.wait_for(&explorer).await;
     let before = expected_state(&node.rpc, 0, []).await;
     let (blocks, tip) = (before.blocks.clone(), explorer.json("/health").await["tip"].clone());
@@ -30,7 +32,7 @@ async fn a_reorg_deeper_than_the_undo_data_stops_indexing_but_not_serving() {
     assert_prompt_stop(&ended).await;
 
     // The fix that the log suggests.
-    let again = TestExplorer::start_on(&node.url(), &data).await;
+    let again = launch().on(&data).start().await;
     eventually("the halt again", async || (again.json("/health").await["status"] == "halted").then_some(())).await;
     drop(again);
     let fresh = TestExplorer::start(&node.url()).await;

@@ -26,8 +26,13 @@ impl Anvil {
     }
 
     pub(crate) async fn with(arguments: &[&str]) -> Self {
+        Self::at(0, arguments).await
+    }
+
+    /// On this port; 0 for a free one.
+    pub(crate) async fn at(port: u16, arguments: &[&str]) -> Self {
         let mut command = Command::new(binary("anvil", "ANVIL_BIN"));
-        command.args(["--port", "0", "--order", "fifo"]).args(arguments);
+        command.args(["--port", &port.to_string(), "--order", "fifo"]).args(arguments);
         let mut process = Process::spawn(&mut command);
         let host = process.printed("Listening on ").await;
         Self(NodeProcess::new(format!("http://{host}"), process))

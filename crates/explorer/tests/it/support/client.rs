@@ -128,6 +128,16 @@ impl Events {
         next.expect("no event, only comments that keep the connection open")
     }
 
+    /// The next event with this name.
+    pub(crate) async fn next_named(&mut self, name: &str) -> String {
+        loop {
+            let event = self.next().await;
+            if event.lines().any(|line| line.strip_prefix("event: ") == Some(name)) {
+                return event;
+            }
+        }
+    }
+
     async fn wait_for_next(&mut self) -> String {
         loop {
             while let Some((event, rest)) = self.text.split_once("\n\n") {

@@ -110,7 +110,7 @@ pub(crate) struct FaultyNode {
 
 #[derive(Debug)]
 struct Inner {
-    chain: DevChain,
+    chain: Mutex<DevChain>,
     seed: u64,
     script: Mutex<Script>,
     request_counts: Mutex<RequestCounts>,
@@ -129,7 +129,7 @@ impl FaultyNode {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let inner = Arc::new(Inner {
-            chain: chain.clone(),
+            chain: Mutex::new(chain.clone()),
             seed,
             script: Mutex::new(script),
             request_counts: Mutex::default(),
@@ -153,6 +153,11 @@ impl FaultyNode {
     /// Replaces the script.
     pub(crate) fn set_behavior(&self, script: Script) {
         *lock(&self.inner.script) = script;
+    }
+
+    /// Serves another chain from now on.
+    pub(crate) fn replace_chain(&self, chain: &DevChain) {
+        *lock(&self.inner.chain) = chain.clone();
     }
 
     pub(crate) fn request_counts(&self) -> RequestCounts {
@@ -223,7 +228,7 @@ impl Inner {
             Some(Fault::Stall(time)) => tokio::time::sleep(time).await,
             Some(fault) => return Reply::Fault(fault),
         }
-        let chain = self.chain.clone();
+        let chain = lock(&self.chain).clone();
         // Calls may take long, so they run on the blocking pool.
         let answers = tokio::task::spawn_blocking(move || {
             calls.iter().map(|call| spoiled(fault, call, |call| answer(&chain, &script, call))).collect()

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{Address, B256, PageRequest};
+use domain::{Address, B256, ChainIdentity, PageRequest};
 use store::StoreError;
 
 use crate::state::WebState;
@@ -26,6 +26,7 @@ pub(crate) struct VerifiedNames {
 struct Cached {
     names: Arc<[NamedContract]>,
     verifications: u64,
+    chain: Option<ChainIdentity>,
     read_at: Instant,
 }
 
@@ -68,9 +69,13 @@ impl WebState {
     }
 
     async fn verified_names(&self) -> Result<Arc<[NamedContract]>, StoreError> {
-        let verifications = self.verified_count().await?;
+        let (verifications, chain) = (self.verified_count().await?, self.sync.borrow().chain);
         let cached = self.verified_names.cached.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let is_valid = |cached: &Cached| cached.verifications == verifications || cached.read_at.elapsed() < CACHED_FOR;
+        let is_valid = |cached: &Cached| {
+            // After a new start of the index, fewer contracts may be listed than before.
+            let is_unchanged = cached.verifications == verifications && cached.chain == chain;
+            is_unchanged || self.is_fresh(cached.read_at, CACHED_FOR)
+        };
         if let Some(cached) = cached.filter(is_valid) {
             return Ok(cached.names);
         }
@@ -89,7 +94,7 @@ impl WebState {
             }));
         }
         let names: Arc<[NamedContract]> = names.into();
-        let cached = Cached { names: Arc::clone(&names), verifications, read_at: Instant::now() };
+        let cached = Cached { names: Arc::clone(&names), verifications, chain, read_at: Instant::now() };
         *self.verified_names.cached.lock().unwrap_or_else(PoisonError::into_inner) = Some(cached);
         Ok(names)
     }
