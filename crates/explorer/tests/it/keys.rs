@@ -97,7 +97,7 @@ async fn a_listing_counts_every_use_at_once() {
 
 #[tokio::test]
 async fn a_listing_counts_every_use_at_once_with_a_database() {
-    let server = Server::start().await;
+    let server = Server::shared();
     let url = server.database().await;
     a_listing_counts_every_use(|launch| on_database(launch, &url)).await;
 }
