@@ -152,6 +152,7 @@ impl Options {
         Conditions {
             round_trip: Duration::from_millis(self.round_trip),
             errors: self.errors / 100.0,
+            spoiled: 0.0,
             largest_batch: self.largest_batch,
             largest_response: self.largest_response,
             per_second: None,

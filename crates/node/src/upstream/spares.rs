@@ -11,7 +11,7 @@ pub(super) const MOST: usize = 4;
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 const SHORTEST_PATIENCE: Duration = Duration::from_millis(400);
 /// A response is late after this multiple of the usual latency.
-const LATE: u32 = 4;
+const LATE: u32 = 3;
 /// A request may be repeated for every so many that ended: a node that is slow as a whole must not get more load.
 const ENDED_PER_SPARE: u32 = 8;
 /// Repeated requests at most after a time without any.
