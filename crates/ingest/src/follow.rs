@@ -453,8 +453,13 @@ impl Follower {
                 Ok(Outcome::RetryAfter(self.short_pause()))
             }
             ForkPoint::TooDeep { oldest } => {
-                // Another chain may have taken the place of this one without a lost connection.
+                // Another chain may have taken the place of this one without a lost connection. A node that serves it is not used
+                // from now on, so what the others say counts.
                 self.node.identity().await?;
+                let again = find_fork_point(&self.node, self.writer.as_ref(), highest).await?;
+                if !matches!(again, ForkPoint::TooDeep { .. }) {
+                    return Ok(Outcome::RetryAfter(self.short_pause()));
+                }
                 if self.config.starts_over {
                     return Err(FollowError::TooDeep);
                 }
