@@ -8,7 +8,6 @@ use std::{
 };
 
 use alloy_primitives::{TxKind, U256};
-use devchain::ReorgedTransactions::Replay;
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt, net::UnixStream};
 
@@ -119,44 +118,6 @@ async fn snapshots_of_a_running_explorer_are_complete_while_it_goes_on() {
         if number % 3 == 0 {
             busy.compare(&restored).await;
         }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn snapshots_taken_during_reorgs_have_one_branch() {
-    let busy = Busy::start().await;
-    let folder = tempfile::tempdir().unwrap();
-    let mut restored = Vec::new();
-    for number in 0..3 {
-        let (snapshot, target) =
-            (folder.path().join(format!("snapshot-{number}")), folder.path().join(format!("restored-{number}")));
-        let data = busy.data();
-        let arguments = ["snapshot", "--data", text(&data), text(&snapshot)];
-        let mut taking = std::pin::pin!(run_explorer(&arguments));
-        let mut reorgs = 0;
-        let (succeeded, message) = loop {
-            tokio::select! {
-                ended = &mut taking => break ended,
-                () = tokio::time::sleep(Duration::from_millis(10)) => {
-                    busy.pay();
-                    busy.node.chain.reorg(1 + reorgs % 4, 1 + (reorgs + number) % 5, Replay).unwrap();
-                    reorgs += 1;
-                }
-            }
-        };
-        assert!(succeeded && reorgs > 0, "{message}");
-        let (succeeded, message) = run_explorer(&["restore", text(&snapshot), "--data", text(&target)]).await;
-        assert!(succeeded, "{message}");
-        let (succeeded, message) = run_explorer(&["check", "--data", text(&target)]).await;
-        assert!(succeeded, "{message}");
-        restored.push(target);
-    }
-    busy.explorer.wait_for_log("chain reorg").await;
-    let expected = expected_state(&busy.node.rpc, 0, []).await;
-    for folder in restored {
-        let explorer = webhooks::launch(&busy.node.url()).on(folder.as_path()).start().await;
-        busy.node.wait_for(&explorer).await;
-        read_api(&explorer, expected.address_names()).await.assert_equals(&expected, "restored");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{
     net::{Ipv4Addr, SocketAddr},
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -41,7 +41,6 @@ impl Canary {
 /// A DNS server that returns the next address of its list for each query, and repeats the last.
 pub(crate) struct NameServer {
     pub(crate) address: SocketAddr,
-    answers: Arc<Mutex<Vec<Ipv4Addr>>>,
     queries: Arc<AtomicUsize>,
 }
 
@@ -49,20 +48,19 @@ impl NameServer {
     pub(crate) async fn start(answers: &[Ipv4Addr]) -> Self {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = socket.local_addr().unwrap();
-        let (answers, queries) = (Arc::new(Mutex::new(answers.to_vec())), Arc::<AtomicUsize>::default());
-        let (shared, count) = (Arc::clone(&answers), Arc::clone(&queries));
+        let (mut answers, queries) = (answers.to_vec(), Arc::<AtomicUsize>::default());
+        let count = Arc::clone(&queries);
         tokio::spawn(async move {
             let mut packet = [0; 1_500];
             while let Ok((length, from)) = socket.recv_from(&mut packet).await {
                 let reply = answer(&packet[..length], || {
                     count.fetch_add(1, Ordering::SeqCst);
-                    let mut answers = shared.lock().unwrap();
                     if answers.len() > 1 { answers.remove(0) } else { answers[0] }
                 });
                 socket.send_to(&reply, from).await.unwrap();
             }
         });
-        Self { address, answers, queries }
+        Self { address, queries }
     }
 }
 
