@@ -113,7 +113,8 @@ impl Tokens {
 #[tokio::test]
 async fn the_supply_of_a_token_that_does_not_tell_it_is_what_holders_have_on_both_stores() {
     let node = DevNode::start().await;
-    let url = Server::shared().database().await;
+    let server = Server::shared();
+    let url = server.database().await;
     let embedded = TestExplorer::start(&node.url()).await;
     let database = on_database(Launch::run(&node.url()), &url).start().await;
     let tokens = Tokens::deploy(&node).await;
