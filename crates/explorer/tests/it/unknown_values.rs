@@ -56,7 +56,8 @@ impl Token {
 
     async fn wait_for_supply(&self, explorer: &TestExplorer, supply: &str, unknown: &Value) {
         eventually(&format!("a supply of {supply}"), async || {
-            let token = explorer.json(&self.path()).await;
+            // Not found until its first transfer is indexed.
+            let token = explorer.get(&self.path()).await.json;
             (token["totalSupply"] == supply && token["unknownFields"] == *unknown).then_some(())
         })
         .await;
