@@ -170,7 +170,7 @@ fn timestamp_schema() -> Object {
         ))
         .minimum(Some(100_000_000_000_u64))
         .maximum(Some(9_007_199_254_740_991_u64))
-        .pattern(Some("^[0-9]{12,16}$"))
+        .pattern(Some("^[1-9][0-9]{11,14}$"))
         .examples([1_794_700_800_000_u64])
         .build()
 }

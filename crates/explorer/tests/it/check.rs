@@ -32,7 +32,7 @@ fn flip_a_bit(file: &Path, position: usize) {
 /// Damages a table where only a check reads it. Returns the position, and what the check says.
 async fn damage(data: &DataFolder, table: &Path) -> (usize, String) {
     let bytes = usize::try_from(fs::metadata(table).unwrap().len()).unwrap();
-    for position in (8..16).map(|part| bytes * part / 16) {
+    for position in (32..64).chain(1..32).map(|part| bytes * part / 64) {
         flip_a_bit(table, position);
         let (code, text) = explorer(data, &["check"]).await;
         if code == 2 {

@@ -3,7 +3,10 @@
 mod dev_state;
 mod page;
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use devchain::{DevChain, DevChainConfig};
 use serde_json::{Value, json};
@@ -28,7 +31,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// Where an explorer stores its data, also over several processes.
 enum Stored {
     Folder(TempDir),
-    Database(String),
+    Database(Arc<Server>, String),
 }
 
 impl Stored {
@@ -37,14 +40,16 @@ impl Stored {
     }
 
     async fn in_database() -> Self {
-        Self::Database(Server::shared().database().await)
+        let server = Server::shared();
+        let url = server.database().await;
+        Self::Database(server, url)
     }
 
     fn launch(&self, rpc: &str) -> Launch {
         let launch = webhooks::launch(rpc).argument("--compiler-source", compilers().display());
         match self {
             Self::Folder(folder) => launch.on(folder.path()),
-            Self::Database(url) => on_database(launch, url),
+            Self::Database(_, url) => on_database(launch, url),
         }
     }
 }
@@ -197,7 +202,8 @@ async fn processes_that_only_serve_follow_to_the_new_chain() {
     for _ in 0..5 {
         node.chain.mine(None);
     }
-    let url = Server::shared().database().await;
+    let server = Server::shared();
+    let url = server.database().await;
     let serving = role(&node.url(), &url, "serve").start().await;
     let _indexing = role(&node.url(), &url, "index").spawn();
     let _delivering = role(&node.url(), &url, "deliver").spawn();
@@ -205,17 +211,18 @@ async fn processes_that_only_serve_follow_to_the_new_chain() {
     let account = format!("/api/v1/addresses/{:#x}", node.account(0));
     assert_eq!(serving.json(&account).await["balanceBlock"], 5);
     let receiver = Receiver::start().await;
-    let watched = format!("{:#x}", node.account(1));
-    register(&serving, &receiver.url("/hook"), &watched, &["tx"]).await;
+    let watched = node.account(1);
+    register(&serving, &receiver.url("/hook"), &format!("{watched:#x}"), &["tx"]).await;
 
     node.restart_with(other_chain(21, 2)).await;
     node.wait_for(&serving).await;
     assert_eq!(serving.json("/api/v1/blocks").await["total"], 3);
+    let account = format!("/api/v1/addresses/{:#x}", node.account(0));
     eventually("the balance, from the node", async || {
         (serving.json(&account).await["balanceBlock"] == 2).then_some(())
     })
     .await;
-    let to = alloy_primitives::TxKind::Call(node.account(1));
+    let to = alloy_primitives::TxKind::Call(watched);
     node.chain.send(0, to, alloy_primitives::U256::from(1), []).unwrap();
     node.chain.mine(None);
     receiver.wait_for("/hook", 1).await;

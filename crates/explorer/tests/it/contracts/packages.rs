@@ -26,7 +26,9 @@ async fn the_uniswap_factory_and_its_pair_are_verified() {
     assert_eq!((&answer["match"], &answer["contractName"]), (&json!("exact"), &json!("UniswapV2Pair")), "{answer}");
     assert_eq!(
         fixture.result(pair, "getReserves", json!([])).await,
-        json!({ "_reserve0": "0", "_reserve1": "0", "_blockTimestampLast": "0" })
+        json!({
+            "0": "0", "_reserve0": "0", "1": "0", "_reserve1": "0", "2": "0", "_blockTimestampLast": "0"
+        })
     );
 
     // The factory contains its own metadata and that of the pair.

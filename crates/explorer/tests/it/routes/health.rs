@@ -19,12 +19,15 @@ async fn health_reports_the_tip_of_the_index_and_of_the_node() {
         let mut health = answer.ok();
         let age = health.as_object_mut().unwrap().remove("tipAge").unwrap();
         assert!(age.as_u64().is_some_and(|age| ages.contains(&age)), "{age} is not in {ages:?}");
+        let genesis = node.chain.block(0_u64).unwrap().summary().hash.to_string();
         let expected = json!({
             "status": "ok",
             "live": true,
             "ready": true,
             "phase": "following",
             "tip": {"number": 1, "hash": node.chain.head().hash.to_string()},
+            "chain": {"id": 31_337, "genesisHash": genesis},
+            "chainChanged": false,
             "chainQuiet": false,
             "nodeHead": 1,
             "lag": 0,
