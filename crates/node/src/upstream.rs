@@ -318,8 +318,9 @@ impl Upstream {
             let spare = async {
                 loop {
                     tokio::time::sleep(patience).await;
+                    // Others that end meanwhile allow one later.
                     if !self.spares.take() {
-                        std::future::pending::<()>().await;
+                        continue;
                     }
                     self.count_retry();
                     if let Ok(answered) = self.send_with_spares(urgent, spares - 1).await {

@@ -31,7 +31,11 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// Where an explorer stores its data, also over several processes.
 enum Stored {
     Folder(TempDir),
-    Database(Arc<Server>, String),
+    /// The server stops with the last test that uses it.
+    Database {
+        _server: Arc<Server>,
+        url: String,
+    },
 }
 
 impl Stored {
@@ -42,14 +46,14 @@ impl Stored {
     async fn in_database() -> Self {
         let server = Server::shared();
         let url = server.database().await;
-        Self::Database(server, url)
+        Self::Database { _server: server, url }
     }
 
     fn launch(&self, rpc: &str) -> Launch {
         let launch = webhooks::launch(rpc).argument("--compiler-source", compilers().display());
         match self {
             Self::Folder(folder) => launch.on(folder.path()),
-            Self::Database(_, url) => on_database(launch, url),
+            Self::Database { url, .. } => on_database(launch, url),
         }
     }
 }
