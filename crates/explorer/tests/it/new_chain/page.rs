@@ -1,10 +1,12 @@
 //! The state of the index on an open page, in a real browser.
 
 use super::other_chain;
-use crate::support::{DevNode, TestExplorer, eventually, wallet_clients::run_client};
+use crate::support::{DevNode, TestExplorer, eventually, permits, wallet_clients::run_client};
 
 #[tokio::test]
 async fn an_open_page_shows_what_happens_to_the_node_and_its_chain() {
+    // Before anything waits for the browser.
+    permits::busy().await;
     let mut node = DevNode::start().await;
     node.chain.mine(None);
     let explorer = TestExplorer::start(&node.url()).await;
