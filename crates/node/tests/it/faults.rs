@@ -117,11 +117,12 @@ async fn time_of_blocks(share: f64) -> Duration {
 }
 
 #[tokio::test(start_paused = true)]
-async fn half_of_the_rate_remains_when_a_fifth_of_the_requests_is_spoiled() {
+async fn a_third_of_the_rate_remains_at_a_near_node_when_a_fifth_of_the_requests_is_spoiled() {
     let (fault_free, faulty) = (time_of_blocks(0.0).await, time_of_blocks(0.2).await);
     println!("{fault_free:?} without faults, {faulty:?} with");
     assert!(fault_free < Duration::from_secs(10), "{fault_free:?}");
-    assert!(faulty <= fault_free * 2, "{fault_free:?} without faults, {faulty:?} with");
+    // A stall takes eight round trips until it is repeated: at a distant node, half of the rate remains.
+    assert!(faulty <= fault_free * 3, "{fault_free:?} without faults, {faulty:?} with");
 }
 
 #[tokio::test(start_paused = true)]
