@@ -98,6 +98,7 @@ impl Heads {
 
     /// Waits for a head other than the last one returned; a slow caller may miss heads in between. After a reorg, a head may
     /// be lower than the last one. Never ends: while the node is down it keeps waiting. Cancel safe.
+    #[expect(clippy::should_implement_trait, reason = "heads come later: this is no iterator")]
     pub fn next(&mut self) -> BoxFuture<'_, Head> {
         Box::pin(async move {
             loop {
