@@ -136,7 +136,8 @@ mod tests {
         for days in 0..DAYS_PER_400_YEARS + 1_000 {
             let date = Date::from_unix_days(days);
             assert_eq!((date, date.unix_days()), (expected, Some(days)));
-            let is_leap_year = date.year % 4 == 0 && (date.year % 100 != 0 || date.year % 400 == 0);
+            let is_leap_year =
+                date.year.is_multiple_of(4) && (!date.year.is_multiple_of(100) || date.year.is_multiple_of(400));
             let days_of_month = match date.month {
                 2 if is_leap_year => 29,
                 2 => 28,

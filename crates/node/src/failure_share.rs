@@ -32,7 +32,7 @@ mod tests {
     fn found(every: usize, calls: usize) -> usize {
         let mut share = FailureShare::default();
         let mut failed = |call: usize| {
-            if call % every == 0 {
+            if call.is_multiple_of(every) {
                 return share.failed(ENOUGH);
             }
             share.succeeded(TOLERATED);

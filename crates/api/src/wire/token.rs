@@ -202,7 +202,7 @@ pub(super) mod tests {
         let token = domain::Token { kind: TokenKind::Bep721, metadata, ..coin() };
         let supply = |token: &domain::Token, first_block| {
             let token = Token::new(token.clone(), TokenPrefix::Bep, domain::Coverage { first_block });
-            (serde_json::to_value(&token.total_supply).unwrap(), token.unknown_fields)
+            (serde_json::to_value(token.total_supply).unwrap(), token.unknown_fields)
         };
         assert_eq!(supply(&token, Some(0)), ("8".into(), vec![TokenField::Decimals]));
         let unknown = ("0".into(), vec![TokenField::Decimals, TokenField::TotalSupply]);

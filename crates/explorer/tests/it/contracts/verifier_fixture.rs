@@ -201,7 +201,8 @@ async fn run_script(script: &str, arguments: &[&str], input: String) -> String {
 }
 
 /// Outputs by version and inputs: many tests compile the same contract.
-static COMPILED: LazyLock<Mutex<HashMap<(String, String), Arc<OnceCell<Vec<Value>>>>>> = LazyLock::new(Mutex::default);
+type Compiled = HashMap<(String, String), Arc<OnceCell<Vec<Value>>>>;
+static COMPILED: LazyLock<Mutex<Compiled>> = LazyLock::new(Mutex::default);
 
 /// Compiles with the package's own wrapper instead of product code, as an independent check.
 pub(crate) async fn compile(version: &str, inputs: Vec<Value>) -> Vec<Value> {

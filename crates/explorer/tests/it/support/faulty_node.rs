@@ -49,6 +49,7 @@ pub(crate) enum Fault {
 impl Fault {
     /// One of the ways in which real nodes spoil a response, by a number from 0 to 1. Faults of blocks are cut responses of other methods.
     fn of_mix(drawn: f64, is_block: bool) -> Self {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "one of eight")]
         let (kind, rest) = ((drawn * 8.0) as usize, drawn * 8.0 % 1.0);
         match kind {
             0 => Self::Status(503),
