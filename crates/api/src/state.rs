@@ -180,7 +180,7 @@ impl ApiState {
     pub(crate) fn freshness_of(&self, number: BlockNumber) -> Freshness {
         let sync = self.sync.borrow();
         match sync.settled {
-            // A chain for development may begin anew, and clients would show the old one for an hour.
+            // A dev chain may be reset, and clients would show the old one for an hour.
             Some(settled) if number <= settled && !sync.is_dev_chain => Freshness::Settled,
             _ => Freshness::UntilNextBlock,
         }

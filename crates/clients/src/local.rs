@@ -9,7 +9,7 @@ use axum::http::{
     uri::Authority,
 };
 
-/// How the headers begin with which a proxy tells for whom it asks, beside those with a name of their own.
+/// Prefixes of the headers in which a proxy names its client, besides those listed below.
 const PREFIXES: [&str; 3] = ["x-forwarded", "x-original-", "x-envoy-"];
 const CLIENT_HEADERS: [&str; 6] =
     ["x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip", "x-proxyuser-ip"];

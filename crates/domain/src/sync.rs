@@ -10,7 +10,7 @@ pub struct SyncStatus {
     pub chain: Option<ChainIdentity>,
     /// The chain that the node serves, if it is another one.
     pub other_chain: Option<ChainIdentity>,
-    /// Whether the index was filled from a chain for development: its state changes without blocks, and it may begin anew.
+    /// Whether the index was filled from a chain for development: its state changes without blocks, and it may be reset.
     pub is_dev_chain: bool,
     /// The latest indexed block.
     pub tip: Option<BlockRef>,

@@ -175,7 +175,7 @@ impl Following {
         }
     }
 
-    /// For a chain that began anew with the same genesis block, or that was rolled back further than blocks can be reverted.
+    /// For a chain that was reset with the same genesis block, or that was rolled back further than blocks can be reverted.
     async fn start_over_with_same_chain(&self) {
         if let Ok(Some(chain)) = self.store.identity().await {
             self.start_over(chain, chain).await;

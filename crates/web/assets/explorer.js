@@ -435,7 +435,7 @@ async function refresh() {
   }
 }
 
-// The state of the index in the footer. It follows the stream, which also tells that the chain began anew.
+// The state of the index in the footer. It follows the stream, which also says that the chain was reset.
 const state = document.querySelector("#state");
 const RESET = "chain-was-reset";
 /// A status comes at least every 15 seconds.

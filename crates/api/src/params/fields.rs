@@ -113,7 +113,7 @@ impl<'a> Fields<'a> {
         number.map(Some).ok_or(ApiError::InvalidParameter { field, rule })
     }
 
-    /// A truth value in any way that clients write it; an empty string is none.
+    /// A boolean in any form that clients send; an empty string counts as missing.
     pub(crate) fn find_flag(&mut self, field: &'static str) -> Result<Option<bool>, ApiError> {
         let Some(value) = self.find_json(field) else { return Ok(None) };
         match value.text().as_deref().unwrap_or(value.raw()) {

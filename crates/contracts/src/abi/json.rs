@@ -69,8 +69,7 @@ impl AbiJson {
     }
 }
 
-/// Values with their names. An empty name is none, and so is one that would be in the object twice: most JSON parsers keep only one of
-/// two members with the same name.
+/// Values with their names. No name: it is empty, or would be in the object twice, of which most JSON parsers keep only one.
 fn named<'a>(
     params: &'a [Param],
     values: &'a [DynSolValue],

@@ -30,12 +30,17 @@ fn chain_of(blocks: u64) -> DevChain {
 
 /// A chain with all contracts and this many transactions, a few in each block.
 async fn busy_chain(transactions: u64) -> DevChain {
+    traded_chain(transactions, false).await
+}
+
+/// The same, on a node that traces or does not.
+async fn traded_chain(transactions: u64, traces: bool) -> DevChain {
     if transactions >= permits::LONG_CHAIN {
         permits::busy().await;
     }
     let plan = HistoryPlan { transactions, end: 1_800_000_000, block_seconds: 3, days: 0 };
     let genesis_timestamp = plan.genesis_timestamp();
-    let config = DevChainConfig { genesis_timestamp, accounts: 12, traces: false, ..DevChainConfig::default() };
+    let config = DevChainConfig { genesis_timestamp, accounts: 12, traces, ..DevChainConfig::default() };
     let made = tokio::task::spawn_blocking(move || {
         let chain = DevChain::new(config);
         let mut traffic = Traffic::new(chain.clone(), 11);

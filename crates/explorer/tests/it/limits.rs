@@ -102,7 +102,7 @@ async fn every_response_has_rate_limit_headers_even_errors() {
 }
 
 #[tokio::test]
-async fn without_a_database_limits_begin_anew_with_the_process() {
+async fn without_a_database_limits_start_over_with_the_process() {
     let node = DevNode::start().await;
     let launch = || Launch::run(&node.url()).variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 2);
     let explorer = launch().start().await;

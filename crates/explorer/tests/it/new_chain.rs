@@ -1,4 +1,4 @@
-//! Chains that begin anew under an explorer, and the changes that nodes for development make without a block.
+//! Chains that are reset under an explorer, and the changes that nodes for development make without a block.
 
 mod dev_state;
 mod page;
@@ -88,16 +88,16 @@ async fn is_indexed_soon(anvil: &Anvil, explorer: &TestExplorer) {
 }
 
 #[tokio::test]
-async fn anvil_that_was_restarted_is_indexed_anew_in_a_folder() {
-    anvil_that_was_restarted_is_indexed_anew(Stored::in_folder()).await;
+async fn anvil_that_was_restarted_is_indexed_again_in_a_folder() {
+    anvil_that_was_restarted_is_indexed_again(Stored::in_folder()).await;
 }
 
 #[tokio::test]
-async fn anvil_that_was_restarted_is_indexed_anew_in_a_database() {
-    anvil_that_was_restarted_is_indexed_anew(Stored::in_database().await).await;
+async fn anvil_that_was_restarted_is_indexed_again_in_a_database() {
+    anvil_that_was_restarted_is_indexed_again(Stored::in_database().await).await;
 }
 
-async fn anvil_that_was_restarted_is_indexed_anew(stored: Stored) {
+async fn anvil_that_was_restarted_is_indexed_again(stored: Stored) {
     permits::timely().await;
     let port = free_port();
     let anvil = Anvil::at(port, &[]).await;

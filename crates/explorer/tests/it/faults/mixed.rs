@@ -2,33 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use devchain::{
-    DevChain, DevChainConfig,
-    traffic::{HistoryPlan, Traffic},
-};
 use serde_json::Value;
 
+use super::traded_chain;
 use crate::support::{
     FaultyNode, Launch, Script, TestExplorer, eventually, expected_state, fixture::lower_hex, permits, read_api,
 };
 
 fn spoiling(share: f64) -> Script {
     Script { mixed: share, ..Script::default() }
-}
-
-/// A chain with contracts that are created inside calls, on a node that traces.
-async fn traced_chain() -> DevChain {
-    let plan = HistoryPlan { transactions: 400, end: 1_800_000_000, block_seconds: 3, days: 0 };
-    let config =
-        DevChainConfig { genesis_timestamp: plan.genesis_timestamp(), accounts: 12, ..DevChainConfig::default() };
-    let made = tokio::task::spawn_blocking(move || {
-        let chain = DevChain::new(config);
-        let mut traffic = Traffic::new(chain.clone(), 11);
-        traffic.deploy().unwrap();
-        traffic.history(&plan).unwrap();
-        chain
-    });
-    made.await.unwrap()
 }
 
 async fn untraced_blocks(explorer: &TestExplorer) -> u64 {
@@ -38,7 +20,7 @@ async fn untraced_blocks(explorer: &TestExplorer) -> u64 {
 #[tokio::test]
 async fn a_chain_with_traces_is_synced_through_spoiled_requests_and_complete() {
     permits::timely().await;
-    let chain = traced_chain().await;
+    let chain = traded_chain(400, true).await;
     let healthy = FaultyNode::start(&chain, 1, Script::default()).await;
     let node = FaultyNode::start(&chain, 5, spoiling(0.2)).await;
     let begun = Instant::now();
@@ -58,7 +40,7 @@ async fn a_chain_with_traces_is_synced_through_spoiled_requests_and_complete() {
 #[tokio::test]
 async fn blocks_and_balances_are_right_within_two_seconds_of_a_healthy_node() {
     permits::timely().await;
-    let chain = traced_chain().await;
+    let chain = traded_chain(400, true).await;
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = Launch::run(&node.url()).start().await;
     node.wait_for(&explorer).await;
@@ -91,7 +73,7 @@ async fn blocks_and_balances_are_right_within_two_seconds_of_a_healthy_node() {
 
 #[tokio::test]
 async fn traces_and_users_are_served_at_a_low_rate_during_a_backfill() {
-    let chain = traced_chain().await;
+    let chain = traded_chain(400, true).await;
     let node = FaultyNode::start(&chain, 1, Script::default()).await;
     let explorer = Launch::run(&node.url()).argument("--rpc-calls-per-second", 40).start().await;
     let tip = async || explorer.json("/health").await["tip"]["number"].as_u64().filter(|number| *number > 10);
