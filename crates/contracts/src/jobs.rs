@@ -348,7 +348,15 @@ fn describe_verdict(verdict: &Verdict) -> JobVerdict {
         Verdict::Refused(refusal) => JobVerdict::Refused {
             reason: match refusal {
                 Refusal::Source(_) | Refusal::Compiler(_) | Refusal::Internal(_) => JobRefusal::Compilation,
-                _ => JobRefusal::NoMatch,
+                Refusal::OtherCompiler { .. }
+                | Refusal::MinimalProxy { .. }
+                | Refusal::NoContract { .. }
+                | Refusal::Closest { .. }
+                | Refusal::ClosestVyper { .. }
+                | Refusal::NothingCompared(_)
+                | Refusal::CreationOnly { .. }
+                | Refusal::Library { .. }
+                | Refusal::ConstructorArguments => JobRefusal::NoMatch,
             },
             creation_match: match refusal {
                 Refusal::CreationOnly { kind, .. } => Some(*kind),

@@ -108,21 +108,26 @@ async fn fetch(client: &NodeClient, number: u64) {
     }
 }
 
-/// How long all blocks take.
+/// How long 95 of 100 blocks take: the rate. The last ones wait for requests that fail several times in a row, which indexing does
+/// while it fetches others.
 async fn time_of_blocks(share: f64) -> Duration {
     let client = SpoilingNode::new(share).client(None);
     let begun = Instant::now();
-    join_all((1..HEAD).map(|number| fetch(&client, number))).await;
-    begun.elapsed()
+    let fetched = async |number| {
+        fetch(&client, number).await;
+        begun.elapsed()
+    };
+    let mut times = join_all((1..HEAD).map(fetched)).await;
+    times.sort_unstable();
+    println!("{:?}, the last one {:?}", times[times.len() * 95 / 100], times[times.len() - 1]);
+    times[times.len() * 95 / 100]
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_third_of_the_rate_remains_at_a_near_node_when_a_fifth_of_the_requests_is_spoiled() {
+async fn half_of_the_rate_remains_when_a_fifth_of_the_requests_is_spoiled() {
     let (fault_free, faulty) = (time_of_blocks(0.0).await, time_of_blocks(0.2).await);
-    println!("{fault_free:?} without faults, {faulty:?} with");
     assert!(fault_free < Duration::from_secs(10), "{fault_free:?}");
-    // A stall takes eight round trips until it is repeated: at a distant node, half of the rate remains.
-    assert!(faulty <= fault_free * 3, "{fault_free:?} without faults, {faulty:?} with");
+    assert!(faulty <= fault_free * 2, "{fault_free:?} without faults, {faulty:?} with");
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::{extract::State, response::Response};
-use domain::{Block, BlockRange, PageRequest, RecentGas, TransactionFilter};
+use domain::{Block, BlockNumber, BlockRange, PageRequest, RecentGas, TransactionFilter};
 
 use super::App;
 use crate::{
@@ -53,7 +53,7 @@ pub(super) async fn show(State(app): State<App>) -> Result<Response, PageError> 
     page(&GasPage {
         frame: app.frame("Gas", Section::Gas).await.described(description).at("/gas").live_if(true),
         now,
-        charts: vec![base_fee_chart(&blocks), fullness_chart(&blocks)],
+        charts: base_fee_chart(&blocks).into_iter().chain([fullness_chart(&blocks)]).collect(),
     })
 }
 
@@ -82,15 +82,16 @@ impl Now {
     }
 }
 
-fn base_fee_chart(blocks: &[Block]) -> Chart {
-    let fee = |block: &Block| block.base_fee_per_gas.unwrap_or_default();
-    let bar = |block: &Block| {
-        let shown = Amount::gas_price(fee(block));
-        (fee(block) as f64, format!("Block {}: {}", grouped(block.number), shown.shown()))
+/// None if no block has a base fee: those before London have none, which is not a fee of zero.
+fn base_fee_chart(blocks: &[Block]) -> Option<Chart> {
+    let fees: Vec<(BlockNumber, u128)> =
+        blocks.iter().rev().filter_map(|block| Some((block.number, block.base_fee_per_gas?))).collect();
+    let highest = fees.iter().map(|(_, fee)| *fee).max()?;
+    let bar = |(number, fee): (BlockNumber, u128)| {
+        (fee as f64, format!("Block {}: {}", grouped(number), Amount::gas_price(fee).shown()))
     };
-    let highest = blocks.iter().map(fee).max().unwrap_or_default();
-    Chart::new("Base fee", "", blocks.iter().rev().map(bar).collect())
-        .with_axes(Axes::of_blocks(blocks, Amount::gas_price(highest).shown().to_owned()))
+    let chart = Chart::new("Base fee", "", fees.into_iter().map(bar).collect());
+    Some(chart.with_axes(Axes::of_blocks(blocks, Amount::gas_price(highest).shown().to_owned())))
 }
 
 fn fullness_chart(blocks: &[Block]) -> Chart {

@@ -8,6 +8,7 @@ use std::{
 };
 
 use alloy_primitives::{TxKind, U256};
+use devchain::ReorgedTransactions;
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt, net::UnixStream};
 
@@ -118,6 +119,45 @@ async fn snapshots_of_a_running_explorer_are_complete_while_it_goes_on() {
         if number % 3 == 0 {
             busy.compare(&restored).await;
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_snapshot_taken_during_reorgs_is_of_one_branch() {
+    let busy = Busy::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let data = busy.data();
+    let mut reorgs_during_snapshots = 0;
+    for number in 0..4 {
+        let target = folder.path().join(format!("snapshot-{number}"));
+        let begun = busy.explorer.log().matches("chain reorg").count();
+        let branching = async {
+            for depth in [2, 9, 1, 25, 4] {
+                busy.pay();
+                busy.node.chain.reorg(depth, depth + 1, ReorgedTransactions::Drop).unwrap();
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let arguments = ["snapshot", "--data", text(&data), text(&target)];
+        let ((succeeded, message), ()) = tokio::join!(run_explorer(&arguments), branching);
+        assert!(succeeded, "{message}");
+        reorgs_during_snapshots += busy.explorer.log().matches("chain reorg").count() - begun;
+    }
+    assert!(reorgs_during_snapshots >= 4, "{reorgs_during_snapshots} reorgs were seen:\n{}", busy.explorer.log());
+
+    for number in 0..4 {
+        let (snapshot, restored) =
+            (folder.path().join(format!("snapshot-{number}")), folder.path().join(format!("restored-{number}")));
+        let (succeeded, message) = run_explorer(&["restore", text(&snapshot), "--data", text(&restored)]).await;
+        assert!(succeeded, "{message}");
+        let (succeeded, message) = run_explorer(&["check", "--data", text(&restored)]).await;
+        assert!(succeeded, "{message}");
+        // The branch of the snapshot is left, and nothing of it stays.
+        let running = webhooks::launch(&busy.node.url()).on(&restored).start().await;
+        busy.node.wait_for(&running).await;
+        let expected = expected_state(&busy.node.rpc, 0, []).await;
+        read_api(&running, expected.address_names()).await.assert_equals(&expected, &format!("snapshot {number}"));
+        running.stop().await;
     }
 }
 

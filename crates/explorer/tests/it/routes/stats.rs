@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::support::{DevNode, Fixture, TestExplorer, eventually, expected_state};
+use crate::support::{Anvil, DevNode, Fixture, TestExplorer, eventually, expected_state};
 
 #[tokio::test]
 async fn the_stats_of_an_empty_chain_are_zero() {
@@ -65,4 +65,15 @@ async fn gas_prices_are_quartiles_of_what_was_paid() {
     assert_eq!(found, (&at(1), &at(2), &at(3), &json!(fees.len())));
     let page = explorer.get("/gas").await.text;
     assert!(page.contains("Base fee") && page.contains("Median"), "{page}");
+}
+
+#[tokio::test]
+async fn a_chain_without_base_fees_has_no_chart_of_them() {
+    let anvil = Anvil::with(&["--hardfork", "berlin"]).await;
+    anvil.mine(3).await;
+    let explorer = TestExplorer::start(anvil.url()).await;
+    anvil.wait_for(&explorer).await;
+    assert_eq!(explorer.json("/api/v1/blocks/2").await["baseFeePerGas"], json!(null));
+    let page = explorer.get("/gas").await.text;
+    assert!(page.contains("Gas used of the limit") && !page.contains("Base fee"), "{page}");
 }
