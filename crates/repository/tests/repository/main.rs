@@ -5,5 +5,9 @@
 
 mod architecture;
 mod circles;
+mod decisions;
 mod dependencies;
 mod files;
+mod options;
+mod routes;
+mod tables;
