@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 use api::{CompilerConfig, CompilerSource, ConnectionLimits, LimitConfig, OwnerAccess, VerifierConfig};
-use clients::TrustedProxies;
+use client_address::TrustedProxies;
 use domain::{BlockNumber, TokenPrefix};
 use egress::{EgressConfig, Insecure};
 use enrichment::{DexEntry, Dexes, IpfsGateway, Labels};

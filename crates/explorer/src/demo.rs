@@ -12,8 +12,7 @@ use std::{
 
 use anyhow::Context;
 use api::IssuedKey;
-use clients::TrustedProxies;
-use contracts::CompilationRecorder;
+use client_address::TrustedProxies;
 use devchain::{
     DevChain, DevChainConfig, RpcServer,
     traffic::{Collection, DeployedContracts, HistoryPlan, SHOWCASE_BLOCKS, Showcase, Traffic},
@@ -22,6 +21,7 @@ use domain::Address;
 use egress::{EgressConfig, Insecure};
 use node::{NodeClient, NodeConfig};
 use tokio_util::sync::CancellationToken;
+use verification::CompilationRecorder;
 use web::Branding;
 
 use crate::{
