@@ -8,13 +8,14 @@ use axum::{
     http::{HeaderMap, Method, header::RETRY_AFTER},
     response::Response,
 };
-use clients::Client;
-use contracts::{KnownContracts, VerificationJobs, VerifyClient, calls::ContractCalls};
+use client_address::Client;
+use contracts::calls::ContractCalls;
 use domain::Address;
 use enrichment::Accounts;
 use futures::future::BoxFuture;
 use node::NodeClient;
 use store::{ChainReader, VerifiedContracts};
+use verification::{KnownContracts, VerificationJobs, VerifyClient};
 
 use crate::{
     clock::unix_now,

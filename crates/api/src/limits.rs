@@ -11,7 +11,7 @@ mod windows;
 
 use std::{num::NonZeroU32, sync::Arc};
 
-use clients::Client;
+use client_address::Client;
 use domain::ApiKeyId;
 pub(crate) use fair_slots::{FairSlots, NoSlot, Slot, SlotBounds};
 pub(crate) use headers::{LIMIT, POLICY, RATE_LIMIT, REMAINING, RESET};

@@ -33,7 +33,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use clients::Client;
+use client_address::Client;
 use domain::Address;
 
 use self::{

@@ -24,7 +24,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use clients::TrustedProxies;
+use client_address::TrustedProxies;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 

@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::Context;
 use api::IssuedKey;
-use contracts::CompilationRecorder;
+use verification::CompilationRecorder;
 use devchain::{
     DevChain, DevChainConfig, RpcServer,
     traffic::{Collection, DeployedContracts, HistoryPlan, SHOWCASE_BLOCKS, Showcase, Traffic},

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use api::{ConnectionLimits, LimitConfig, OwnerAccess};
 use clap::ValueEnum;
-use clients::TrustedProxies;
+use client_address::TrustedProxies;
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer};
 

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use contracts::{Compilation, CompilationError, CompilationRecorder};
 use devchain::traffic::{Contract, SOURCES, compiler_settings};
 use domain::{Address, UnixMillis};
 use futures::future::join_all;
+use verification::{Compilation, CompilationError, CompilationRecorder};
 
 /// Records these contracts as verified. Without one of them, the demo is still worth seeing.
 pub(super) async fn record(recorder: &CompilationRecorder, contracts: Vec<(Address, Contract)>, now: UnixMillis) {
@@ -33,7 +33,6 @@ mod tests {
     use std::{net::SocketAddr, sync::Arc, time::Duration};
 
     use alloy_primitives::keccak256;
-    use contracts::NotRecorded;
     use devchain::{DevChain, DevChainConfig, RpcServer, traffic::Traffic};
     use domain::MatchKind;
     use node::{NodeClient, NodeConfig};
@@ -41,6 +40,7 @@ mod tests {
     use store::VerifiedContracts;
     use tempfile::TempDir;
     use tokio_util::sync::CancellationToken;
+    use verification::NotRecorded;
 
     use super::*;
     use crate::{

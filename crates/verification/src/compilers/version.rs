@@ -7,7 +7,7 @@ const OLDEST_SOLC: (u16, u16, u16) = (0, 4, 11);
 const OLDEST_VYPER: (u16, u16, u16) = (0, 1, 0);
 /// Digits of a commit that are compared. Vyper's package on PyPI names seven.
 const COMMIT_DIGITS: usize = 8;
-const SHORTEST_VYPER_COMMIT: usize = 7;
+const MIN_VYPER_COMMIT: usize = 7;
 /// How many similar versions an error suggests.
 const MAX_SUGGESTIONS: usize = 5;
 type Release = (u16, u16, u16);
@@ -197,7 +197,7 @@ impl CompilerVersion {
         let (numbers, tag) = front.split_at(tag_at.unwrap_or(front.len()));
         let release = release(numbers)?;
         let prerelease = tag_at.map(|_| vyper_prerelease(tag)).transpose()?;
-        let commit = build.map(|build| commit(build, SHORTEST_VYPER_COMMIT)).transpose()?;
+        let commit = build.map(|build| commit(build, MIN_VYPER_COMMIT)).transpose()?;
         if release < OLDEST_VYPER {
             return Err(VersionError::Malformed);
         }

@@ -6,7 +6,7 @@
 
 use std::{process::ExitCode, time::Duration};
 
-use contracts::{CompilerConfig, CompilerSource, Compilers};
+use verification::{CompilerConfig, CompilerSource, Compilers};
 
 #[tokio::main]
 async fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {

@@ -1,8 +1,7 @@
+use contracts::minimal_proxy_target;
+
 use super::{Auxdata, Entry, LENGTH_BYTES, MAX_ENTRIES, Value};
-use crate::{
-    code::{minimal_proxy_target, own_part},
-    settings::Fingerprint,
-};
+use crate::{code::own_part, settings::Fingerprint};
 
 /// Code as it might stand on a chain, with the CBOR map of a compiler at its end or anywhere in it.
 pub fn contract_code(code: &[u8]) {

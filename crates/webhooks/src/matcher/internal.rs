@@ -13,7 +13,7 @@ use super::{
     MAX_BLOCKS, Matcher, PAGE, Step,
     events::{Event, Orphanings},
 };
-use crate::{clock, matching::Watch, payload};
+use crate::{clock, payload, watch::Watch};
 
 /// A part of the internal transactions of some blocks.
 struct Traced {

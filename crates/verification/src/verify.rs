@@ -28,6 +28,7 @@ use std::{
 
 use alloy_primitives::Address;
 pub use compilation::{Compilation, CompilationError, CompilationRecorder, NotRecorded};
+use contracts::minimal_proxy_target;
 use domain::{Language, MatchKind, UnixMillis, VerifiedContract};
 pub use license::is_license;
 use node::{NodeClient, NodeError};
@@ -46,7 +47,7 @@ use self::{
 };
 use crate::{
     Auxdata, CompileError, CompilerConfig, CompilerVersion, Compilers, CompilersError, VersionError,
-    code::{OutputArtifacts, minimal_proxy_target, vyper_version_at_end_of},
+    code::{OutputArtifacts, vyper_version_at_end_of},
     compilers::{CpuBudget, Session},
     shortened,
 };

@@ -19,7 +19,7 @@ use store::{ChainReader, EnqueueError, MatchedBlock, Matches, NewEvent, Part, St
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Wake, clock, matching::Watch};
+use crate::{Wake, clock, watch::Watch};
 
 /// Maximum blocks and approximate maximum transactions of one step.
 const MAX_BLOCKS: u32 = 64;

@@ -9,7 +9,8 @@ const TAIL_PUSH0: [u8; 2] = hex!("5af4");
 const ADDRESS_BYTES: usize = 20;
 
 /// The target of a minimal proxy (EIP-1167), also if leading zeros of the address are omitted; None for any other code.
-pub(crate) fn minimal_proxy_target(code: &[u8]) -> Option<Address> {
+#[must_use]
+pub fn minimal_proxy_target(code: &[u8]) -> Option<Address> {
     if let Some(rest) = code.strip_prefix(&HEAD_PUSH0) {
         let (address, rest) = rest.split_at_checked(ADDRESS_BYTES)?;
         return rest.starts_with(&TAIL_PUSH0).then(|| Address::from_slice(address));

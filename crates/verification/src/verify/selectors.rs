@@ -2,7 +2,9 @@
 
 use std::{collections::HashSet, fmt};
 
-use crate::{CompiledContract, Interface, code::own_part};
+use contracts::Interface;
+
+use crate::{CompiledContract, code::own_part};
 
 type Selector = [u8; 4];
 

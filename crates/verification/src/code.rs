@@ -3,9 +3,7 @@
 mod artifacts;
 mod auxdata;
 mod compiled;
-mod interface;
 mod metadata_hash;
-mod minimal_proxy;
 mod nested;
 mod output;
 mod vyper_footer;
@@ -15,10 +13,8 @@ pub use auxdata::Auxdata;
 #[cfg(feature = "fuzzing")]
 pub(crate) use auxdata::fuzzing;
 pub use compiled::{CompiledCode, CompiledContract, LibraryLink, Span};
-pub use interface::Interface;
 pub use metadata_hash::MetadataHash;
 pub(crate) use metadata_hash::{HashKind, PrefixHasher, hash_metadata};
-pub(crate) use minimal_proxy::minimal_proxy_target;
 pub(crate) use nested::own_part;
 pub(crate) use output::{CompilerOutput, OutputError};
 pub(crate) use vyper_footer::{VyperFooter, vyper_version_at_end_of};

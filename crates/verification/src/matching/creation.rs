@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use alloy_dyn_abi::JsonAbiExt;
 use alloy_primitives::{Address, Bytes};
+use contracts::Interface;
 use domain::{CreationTemplate, Language, LibraryOffset};
 
 use super::{
@@ -10,7 +11,7 @@ use super::{
     runtime::difference,
     vyper,
 };
-use crate::{Auxdata, CompiledCode, CompiledContract, Interface, LibraryLink};
+use crate::{Auxdata, CompiledCode, CompiledContract, LibraryLink};
 
 /// The compiled creation code, and where it may differ between deployments. None for a contract without code: an empty
 /// template would be a prefix of any creation code.

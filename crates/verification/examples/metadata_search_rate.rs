@@ -4,11 +4,11 @@
 
 use std::time::{Duration, Instant};
 
-use contracts::{
+use domain::B256;
+use verification::{
     MetadataHash,
     settings::{EvmVersion, Filling, MetadataSearch, MetadataTemplate, Optimizer, SettingsChoice},
 };
-use domain::B256;
 
 const DURATION: Duration = Duration::from_secs(2);
 

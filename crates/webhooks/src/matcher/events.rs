@@ -12,7 +12,7 @@ use store::{NewEvent, Orphaning, Part, Recipient, StoreError};
 use tokio::time::Instant;
 
 use super::{Content, Matcher, Step};
-use crate::{matching::Watch, payload};
+use crate::{payload, watch::Watch};
 
 /// Messages queued in one write; bounds memory, since a block may produce any number of them.
 const QUEUE_BATCH: usize = 2_000;
