@@ -10,10 +10,10 @@ use axum::{
 use contracts::JobStatus;
 use domain::{JobId, JobVerdict};
 
-use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
+    state::App,
     view::{AddressLink, Moment},
 };
 

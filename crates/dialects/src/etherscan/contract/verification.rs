@@ -12,9 +12,9 @@ use node::CallBlock;
 use crate::{
     app::App,
     etherscan::{
-        Sender,
         answer::{Answer, Failure},
         params::Params,
+        sender::Sender,
     },
 };
 
