@@ -11,7 +11,6 @@ use std::{
 
 use anyhow::Context;
 use api::IssuedKey;
-use verification::CompilationRecorder;
 use devchain::{
     DevChain, DevChainConfig, RpcServer,
     traffic::{Collection, DeployedContracts, HistoryPlan, SHOWCASE_BLOCKS, Showcase, Traffic},
@@ -20,6 +19,7 @@ use domain::Address;
 use egress::{EgressConfig, Insecure};
 use node::{NodeClient, NodeConfig};
 use tokio_util::sync::CancellationToken;
+use verification::CompilationRecorder;
 use web::Branding;
 
 use crate::{

@@ -50,7 +50,7 @@ impl HttpMetrics {
 
     /// The routes of the API, its dialects and the pages.
     pub(crate) fn of_site() -> anyhow::Result<Self> {
-        let pages = web::ROUTES.into_iter().map(str::to_owned);
+        let pages = web::list_routes().into_iter().map(str::to_owned);
         Self::new(api::list_routes().into_iter().chain(dialects::list_routes()).chain(pages))
     }
 

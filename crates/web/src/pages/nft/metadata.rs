@@ -9,10 +9,10 @@ use domain::{Address, Nft, NftMetadata, U256};
 use enrichment::{FoundMetadata, ImageUnavailable, NftMetadataFetcher};
 use store::StoreError;
 
-use super::{App, nft::parse_id};
+use super::id::parse_id;
 use crate::{
     error::PageError,
-    state::WebState,
+    state::{App, WebState},
     view::{Moment, NftLink, sanitize_name, sanitize_text},
 };
 
@@ -48,7 +48,7 @@ impl WebState {
     }
 
     /// With a thumbnail, if the image is in memory: a list must not cause requests to other hosts.
-    pub(super) fn nft_link(&self, token: Address, id: U256) -> NftLink {
+    pub(in crate::pages) fn nft_link(&self, token: Address, id: U256) -> NftLink {
         let has_image = self.nft_metadata.as_ref().is_some_and(|fetcher| fetcher.has_image(token, id));
         NftLink::new(token, id).with_thumbnail(has_image)
     }
@@ -98,7 +98,7 @@ impl MetadataView {
 }
 
 /// The image of an id, for the pages.
-pub(super) async fn show_image(
+pub(in crate::pages) async fn show_image(
     State(app): State<App>,
     Path((address, id)): Path<(String, String)>,
 ) -> Result<Response, PageError> {
