@@ -6,13 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clients::Client;
+use client_address::Client;
 use domain::ApiKeyId;
 use quick_cache::sync::Cache;
 use store::{QuotaCaller, QuotaUse, SharedQuotas, StoreError};
 
 use super::{
-    LimitDecision, Quota,
+    decision::{LimitDecision, Quota},
     request_log::{QuotaState, WINDOW},
 };
 

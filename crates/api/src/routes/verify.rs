@@ -8,12 +8,11 @@ use axum::{
     },
     response::{IntoResponse, Response},
 };
-use clients::Client;
-use contracts::VerifyError;
+use client_address::Client;
 use domain::{Address, JobId};
 use utoipa_axum::{router::OpenApiRouter, routes};
+use verification::VerifyError;
 
-use super::App;
 use crate::{
     dialect::verify_client,
     document::{
@@ -23,6 +22,7 @@ use crate::{
     json_response::{Freshness, JsonResponse},
     keys::Caller,
     params::{ValidBody, ValidPath},
+    state::App,
     wire,
 };
 

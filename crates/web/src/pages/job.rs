@@ -7,13 +7,13 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
-use contracts::JobStatus;
 use domain::{JobId, JobVerdict};
+use verification::JobStatus;
 
-use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
+    state::App,
     view::{AddressLink, Moment},
 };
 
