@@ -7,13 +7,14 @@ use axum::{
     body::{Body, Bytes},
     http::{HeaderMap, header::RETRY_AFTER},
 };
-use clients::Client;
-use contracts::{KnownContracts, VerificationJobs, VerifyClient, calls::ContractCalls};
+use client_address::Client;
+use contracts::calls::ContractCalls;
 use domain::Address;
 use enrichment::Accounts;
 use futures::future::BoxFuture;
 use node::NodeClient;
 use store::{ChainReader, VerifiedContracts};
+use verification::{KnownContracts, VerificationJobs, VerifyClient};
 
 pub use crate::layers::{DialectAdmission, DialectRules};
 use crate::{

@@ -9,13 +9,14 @@ use axum::{
     },
     response::{IntoResponse, Response},
 };
-use contracts::{VerifyError, calls::CallError};
+use contracts::calls::CallError;
 use domain::{Address, BlockNumber};
 use egress::UrlFault;
 use enrichment::{AccountError, AccountUnavailable, HistoryError, ImageUnavailable, TraceUnavailable};
 use node::NodeError;
 pub use problem_code::ProblemCode;
 use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, StoreError, WEBHOOKS_PER_OWNER};
+use verification::VerifyError;
 use webhooks::{RegistryError, VaultError};
 
 use crate::{keys::ProofError, params::BodyError, wire::Problem};

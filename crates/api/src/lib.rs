@@ -26,7 +26,6 @@ mod state;
 mod streams;
 pub mod wire;
 
-pub use contracts::{CompilerConfig, CompilerSource, VerificationJobs, VerificationMetrics, VerifierConfig};
 pub use keys::{Caller, IssuedKey, KeyText, KeyUses, OwnerAccess, REQUESTS_PER_MINUTE, issue_key};
 pub use limits::LimitConfig;
 pub use metrics::{ApiMetrics, CacheMetrics, RateLimited};
@@ -34,3 +33,4 @@ pub use params::Paging;
 pub use router::{list_routes, router};
 pub use serve::{ConnectionLimits, serve};
 pub use state::{ApiParts, ApiState};
+pub use verification::{CompilerConfig, CompilerSource, VerificationJobs, VerificationMetrics, VerifierConfig};

@@ -12,7 +12,7 @@ mod windows;
 
 use std::{num::NonZeroU32, sync::Arc};
 
-use clients::Client;
+use client_address::Client;
 pub(crate) use decision::{LimitDecision, Quota};
 use domain::ApiKeyId;
 pub(crate) use fair_slots::{FairSlots, NoSlot, Slot, SlotBounds};

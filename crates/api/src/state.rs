@@ -1,12 +1,13 @@
 use std::{fmt, sync::Arc};
 
-use clients::TrustedProxies;
-use contracts::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, VerifierParts, calls::ContractCalls};
+use client_address::TrustedProxies;
+use contracts::calls::ContractCalls;
 use domain::{BlockNumber, ReplicaStatus, SyncStatus, TaskStatus, TokenPrefix};
 use enrichment::{Accounts, Allowances, Failures, NftMetadataFetcher, OperatorNames, TopAccounts, TransactionTraces};
 use node::NodeClient;
 use store::{ChainReader, SharedJobs, SharedQuotas, UserRecords, VerifiedContracts};
 use tokio::sync::watch;
+use verification::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, VerifierParts};
 use webhooks::Registry;
 
 use crate::{

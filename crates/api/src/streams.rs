@@ -1,4 +1,4 @@
-use clients::Client;
+use client_address::Client;
 
 use crate::limits::{FairSlots, Slot, SlotBounds};
 

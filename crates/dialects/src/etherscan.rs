@@ -34,7 +34,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use clients::Client;
+use client_address::Client;
 
 use self::{
     answer::{Answer, Failure},

@@ -1,4 +1,4 @@
-//! Outgoing connections to hosts that strangers name, protected against SSRF: receivers of webhooks, and hosts of metadata.
+//! Outgoing connections to user-supplied hosts, protected against SSRF: receivers of webhooks, and hosts of metadata.
 //!
 //! Host names are resolved only here. Every resolved address is checked, and the connection is made to the address that was
 //! checked. Proxy settings of the environment are ignored.

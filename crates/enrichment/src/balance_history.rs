@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use domain::{Balance, Block, BlockId, BlockNumber, BlockRef, Coverage, Token};
 use store::{ChainReader, StoreError};
 
-pub use self::{coin::coin_history, token::token_history};
+pub use self::{coin::coin_history, token::token_history, walk::BalancePoint};
 use self::{
     movements::Movement,
     walk::{BlockEnd, Walk, sample, walk_back},
@@ -40,15 +40,6 @@ pub struct BalanceHistory {
     /// Why balances may be wrong; empty if they are exact.
     pub inexact: BTreeSet<Inexact>,
     pub coverage: Coverage,
-}
-
-/// The balance at the end of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BalancePoint {
-    pub block: BlockNumber,
-    /// Unix seconds.
-    pub timestamp: u64,
-    pub balance: Balance,
 }
 
 /// Why balances of the past may be wrong.

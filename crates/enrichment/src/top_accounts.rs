@@ -4,12 +4,13 @@
 //! that blocks touch. Nothing is stored: a restarted process begins again.
 
 mod follow;
+mod listing;
 mod ranking;
 mod touched;
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{Address, BlockRef, Page, PageRequest, SyncPhase, SyncStatus, U256};
+use domain::{SyncPhase, SyncStatus};
 use futures::future::BoxFuture;
 use node::NodeClient;
 use store::ChainReader;
@@ -17,48 +18,14 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use self::follow::{Follower, Step};
+pub use self::listing::{AccountListing, RankedAccount};
 
-/// Accounts that are shown. Each is read again with every update.
-pub(crate) const LISTED: usize = 1_000;
 /// Between calls of a pass over all addresses, so that it takes no more than ten calls per second.
 const PASS_PAUSE: Duration = Duration::from_millis(100);
 /// How often the index is asked for a new block.
 const POLL: Duration = Duration::from_millis(500);
 /// After a failure. Errors of the node are retried by its client before.
 const FAILURE_PAUSE: Duration = Duration::from_secs(5);
-
-/// The accounts with the largest balances.
-#[derive(Debug, Clone, Default)]
-pub struct AccountListing {
-    /// The largest first.
-    pub accounts: Vec<RankedAccount>,
-    /// At which all of them have these balances; None before the first were read.
-    pub block: Option<BlockRef>,
-    /// Whether all addresses of the index were read: otherwise larger accounts may be missing.
-    pub is_complete: bool,
-    pub addresses_read: u64,
-    /// How much of the pass over all addresses is done.
-    pub percent: u8,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RankedAccount {
-    /// From 1.
-    pub rank: u64,
-    pub address: Address,
-    pub balance: U256,
-}
-
-impl AccountListing {
-    /// The order of the request is ignored: the largest come first.
-    #[must_use]
-    pub fn page(&self, page: PageRequest) -> Page<RankedAccount> {
-        let skipped = usize::try_from(page.offset).unwrap_or(usize::MAX);
-        let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
-        let items = self.accounts.iter().skip(skipped).take(limit).copied().collect();
-        Page { items, total: self.accounts.len() as u64 }
-    }
-}
 
 /// Finds the largest accounts, and follows them.
 pub struct TopAccounts {

@@ -9,7 +9,7 @@ mod random;
 mod runner;
 
 pub use api::fuzzing::{query_body, query_string, request_body, signature};
-pub use contracts::fuzzing::{abi_arguments, abi_interface, abi_values, contract_code, metadata};
+pub use contracts::fuzzing::{abi_arguments, abi_interface, abi_values};
 pub use dialects::fuzzing::dialect_form;
 pub use egress::fuzzing::{dns_reply, egress_address, egress_url};
 pub use mutate::mutate;
@@ -17,6 +17,7 @@ pub use node::fuzzing::{rpc_answer, rpc_block, rpc_flat_trace, rpc_trace};
 pub use random::Random;
 pub use runner::{Failure, Plan, run};
 pub use store_embedded::fuzzing::{chunk, cursors, rows};
+pub use verification::fuzzing::{contract_code, metadata};
 
 /// One fuzz target.
 #[derive(Debug, Clone, Copy)]

@@ -17,7 +17,7 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use clients::{Client, TrustedProxies};
+use client_address::{Client, TrustedProxies};
 
 use self::buckets::{BucketRate, Buckets};
 use crate::error::too_many_pages;

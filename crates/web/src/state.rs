@@ -4,14 +4,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clients::TrustedProxies;
-use contracts::{KnownContracts, VerificationJobs, calls::ContractCalls};
+use client_address::TrustedProxies;
+use contracts::calls::ContractCalls;
 use domain::{Address, B256, Bytes, Code, SyncStatus};
 use enrichment::{Accounts, Allowances, Failures, NftMetadataFetcher, TopAccounts};
 use node::{CallBlock, NodeClient};
 use quick_cache::sync::Cache;
 use store::{ChainReader, StoreError, VerifiedContracts};
 use tokio::sync::watch;
+use verification::{KnownContracts, VerificationJobs};
 
 use crate::{
     base_path::BasePath,

@@ -5,6 +5,7 @@
 
 mod endpoint;
 mod metrics;
+mod route;
 mod schedule;
 mod send;
 mod slots;
@@ -194,8 +195,9 @@ impl Dispatcher {
 
     /// Releases what was claimed of queues that another process is to send from now on.
     async fn hand_over_queues(&mut self) -> Result<(), StoreError> {
-        let lost: Vec<WebhookId> = self.endpoints.keys().copied().filter(|id| !self.records.may_send(*id)).collect();
-        for id in lost {
+        let passed_on: Vec<WebhookId> =
+            self.endpoints.keys().copied().filter(|id| !self.records.may_send(*id)).collect();
+        for id in passed_on {
             self.hand_over(id).await?;
         }
         Ok(())

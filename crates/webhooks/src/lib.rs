@@ -7,20 +7,20 @@
 mod breaker;
 mod clock;
 mod dispatch;
-mod follow;
 mod housekeeping;
-mod matching;
+mod matcher;
 mod payload;
 mod registry;
 mod retry;
 mod secrets;
 mod sign;
 mod wake;
+mod watch;
 
 pub use clock::correct_clock;
 pub use dispatch::{DeliveryMetrics, Dispatcher, MAX_PARKED};
-pub use follow::Matcher;
 pub use housekeeping::run_housekeeping;
+pub use matcher::Matcher;
 pub use payload::event_name;
 pub use registry::{ListedWebhook, Registered, Registration, Registry, RegistryError};
 pub use secrets::{EncryptionKey, EncryptionKeyError, Secret, Vault, VaultError};

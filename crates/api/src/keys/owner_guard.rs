@@ -58,7 +58,7 @@ impl FromRequestParts<Arc<ApiState>> for OwnerGuard {
 
 fn is_local(parts: &Parts) -> bool {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-    peer.is_some_and(|ConnectInfo(peer)| clients::is_local(peer.ip(), parts))
+    peer.is_some_and(|ConnectInfo(peer)| client_address::is_local(peer.ip(), parts))
 }
 
 /// No, if the node does not tell.

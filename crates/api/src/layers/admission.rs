@@ -7,7 +7,7 @@ use axum::{
     extract::{ConnectInfo, Request},
     http::{HeaderMap, HeaderName, HeaderValue},
 };
-use clients::{Client, TrustedProxies};
+use client_address::{Client, TrustedProxies};
 
 use super::dialect_rules::{DialectAdmission, DialectRules};
 use crate::{

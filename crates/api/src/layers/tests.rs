@@ -6,7 +6,7 @@ use axum::{
     http::{HeaderMap, Request, StatusCode, header},
     routing::get,
 };
-use clients::TrustedProxies;
+use client_address::TrustedProxies;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;

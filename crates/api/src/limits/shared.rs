@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clients::Client;
+use client_address::Client;
 use domain::ApiKeyId;
 use quick_cache::sync::Cache;
 use store::{QuotaCaller, QuotaUse, SharedQuotas, StoreError};

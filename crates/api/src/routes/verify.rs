@@ -8,10 +8,10 @@ use axum::{
     },
     response::{IntoResponse, Response},
 };
-use clients::Client;
-use contracts::VerifyError;
+use client_address::Client;
 use domain::{Address, JobId};
 use utoipa_axum::{router::OpenApiRouter, routes};
+use verification::VerifyError;
 
 use crate::{
     dialect::verify_client,

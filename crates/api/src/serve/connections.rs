@@ -1,6 +1,6 @@
 use std::{net::IpAddr, sync::LazyLock};
 
-use clients::{Client, TrustedProxies};
+use client_address::{Client, TrustedProxies};
 use tokio::net::TcpStream;
 
 use crate::limits::{FairSlots, NoSlot, Slot, SlotBounds};

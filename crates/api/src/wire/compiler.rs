@@ -1,6 +1,6 @@
-use contracts::AvailableCompiler;
 use serde::Serialize;
 use utoipa::ToSchema;
+use verification::AvailableCompiler;
 
 use super::Language;
 

@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Bytes, hex};
-use contracts::{CompilerVersion, OptimizerChoice, Sources, VerifyError, is_license, settings::EvmVersion};
 use domain::{JobResult, JobVerdict};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -9,6 +8,7 @@ use utoipa::{
     ToSchema,
     openapi::{Object, ObjectBuilder, Type, schema::SchemaType},
 };
+use verification::{CompilerVersion, OptimizerChoice, Sources, VerifyError, is_license, settings::EvmVersion};
 
 use super::{Address, AnyCaseAddress, MatchKind};
 use crate::{
@@ -171,7 +171,7 @@ fn parse_arguments(text: &str) -> Option<Bytes> {
     hex::decode(digits).ok().map(Bytes::from)
 }
 
-impl From<VerifyRequest> for contracts::VerifyRequest {
+impl From<VerifyRequest> for verification::VerifyRequest {
     fn from(request: VerifyRequest) -> Self {
         Self {
             address: request.address,
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn settings_may_be_written_as_for_etherscan() {
-        let choice = |more: &str| contracts::VerifyRequest::from(read(more).unwrap());
+        let choice = |more: &str| verification::VerifyRequest::from(read(more).unwrap());
         let request = choice(
             r#","optimizationUsed":"1","runs":"200","evmVersion":"Default","contractName":"","constructorArguments":"""#,
         );

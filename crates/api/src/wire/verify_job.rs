@@ -1,7 +1,7 @@
-use contracts::JobStatus;
 use domain::{JobFailure, JobVerdict};
 use serde::Serialize;
 use utoipa::ToSchema;
+use verification::JobStatus;
 
 use super::{Address, ProblemCode, Timestamp, VerifyResponse};
 

@@ -7,20 +7,20 @@ use super::{
 };
 
 /// Types that an input may name: more than any interface that is read can nest.
-const MOST_TYPES: usize = 8;
-const LONGEST_TYPE: usize = 120;
-const DEEPEST: usize = 8;
+const MAX_TYPES: usize = 8;
+const MAX_TYPE_LENGTH: usize = 120;
+const MAX_DEPTH: usize = 8;
 
 /// Types with `;` between them up to the first line break, and what stands behind it.
 pub(crate) fn typed(data: &[u8]) -> Option<(Vec<Param>, &[u8])> {
     let end = data.iter().position(|byte| *byte == b'\n')?;
     let (types, rest) = (std::str::from_utf8(&data[..end]).ok()?, &data[end + 1..]);
     let params: Option<Vec<Param>> = types.split(';').map(param).collect();
-    params.filter(|params| params.len() <= MOST_TYPES).map(|params| (params, rest))
+    params.filter(|params| params.len() <= MAX_TYPES).map(|params| (params, rest))
 }
 
 fn param(text: &str) -> Option<Param> {
-    let is_flat = text.len() <= LONGEST_TYPE && text.matches(['[', '(']).count() <= DEEPEST;
+    let is_flat = text.len() <= MAX_TYPE_LENGTH && text.matches(['[', '(']).count() <= MAX_DEPTH;
     is_flat.then(|| Param::parse(text).ok()).flatten()
 }
 

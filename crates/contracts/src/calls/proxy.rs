@@ -6,7 +6,7 @@ use alloy_primitives::{Address, B256, b256};
 use alloy_sol_types::{SolCall, sol};
 use node::{CallBlock, CallRequest, NodeClient, NodeError, ViewOutcome};
 
-use crate::code::minimal_proxy_target;
+use crate::minimal_proxy_target;
 
 const GAS: u64 = 500_000;
 const TIMEOUT: Duration = Duration::from_secs(5);

@@ -12,7 +12,7 @@ use axum::{
         request::Parts as RequestParts,
     },
 };
-use clients::Client;
+use client_address::Client;
 use domain::{BlockRange, Order};
 use url::form_urlencoded;
 

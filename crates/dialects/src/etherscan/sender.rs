@@ -1,4 +1,4 @@
-use clients::Client;
+use client_address::Client;
 use domain::Address;
 
 /// The sender of a request.

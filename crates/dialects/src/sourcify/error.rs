@@ -4,12 +4,13 @@ use axum::{
     http::{HeaderValue, StatusCode, header::CACHE_CONTROL},
     response::{IntoResponse, Response},
 };
-use contracts::{VerifyError, calls::CallError};
+use contracts::calls::CallError;
 use domain::JobId;
 use enrichment::AccountError;
 use node::NodeError;
 use serde::Serialize;
 use store::StoreError;
+use verification::VerifyError;
 
 use crate::error::DialectError;
 

@@ -6,10 +6,10 @@ use axum::{
     http::StatusCode,
     response::Redirect,
 };
-use contracts::JobStatus;
 use domain::{JobFailure, JobId, JobRefusal, JobVerdict, UtcTime};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use verification::JobStatus;
 
 use super::{
     contract::Match,

@@ -13,10 +13,10 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use clients::Client;
-use contracts::{OptimizerChoice, Sources, VerifyRequest};
+use client_address::Client;
 use domain::{Address, MatchKind};
 use serde_json::{Map, Value, json};
+use verification::{OptimizerChoice, Sources, VerifyRequest};
 
 use super::{contract::input, error::SourcifyError, paths::ContractPath};
 use crate::app::App;

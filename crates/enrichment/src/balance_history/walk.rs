@@ -4,7 +4,16 @@ use std::collections::BTreeMap;
 
 use domain::{Balance, BlockNumber};
 
-use super::{BalancePoint, movements::Movement};
+use super::movements::Movement;
+
+/// The balance at the end of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BalancePoint {
+    pub block: BlockNumber,
+    /// Unix seconds.
+    pub timestamp: u64,
+    pub balance: Balance,
+}
 
 /// Balances at the end of blocks, the oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,14 +11,18 @@ use node::{BALANCES_PER_CALL, NodeClient, NodeError};
 use store::{ChainReader, StoreError};
 use tokio::time::Instant;
 
-use super::{AccountListing, LISTED, RankedAccount, ranking::Ranking, touched};
+use super::{
+    listing::{AccountListing, LISTED, RankedAccount},
+    ranking::Ranking,
+    touched,
+};
 
 /// Accounts that are kept, so that some may become poor before another pass is needed.
 const KEPT: usize = 10_000;
 /// Between updates: on a chain with faster blocks, one call is for several of them.
 const UPDATE_EVERY: Duration = Duration::from_secs(3);
 /// More new blocks than these are not followed: another pass costs less.
-const MOST_NEW_BLOCKS: u64 = 256;
+const MAX_NEW_BLOCKS: u64 = 256;
 /// How far before the first block that is read a reorg may go back.
 const DEPTH_AT_START: u64 = 64;
 /// Updates and touched addresses that are remembered for reorgs.
@@ -196,7 +200,7 @@ impl Follower {
     async fn update(&mut self, tip: BlockRef) -> Result<(), FollowError> {
         let canonical = self.count_canonical().await?;
         let base = canonical.checked_sub(1).and_then(|last| self.updates.get(last)).map(|update| update.mark);
-        let base = base.filter(|base| tip.number.saturating_sub(base.block.number) <= MOST_NEW_BLOCKS);
+        let base = base.filter(|base| tip.number.saturating_sub(base.block.number) <= MAX_NEW_BLOCKS);
         let (base, canonical) = match base {
             Some(base) => (base, canonical),
             None => (self.start_over(tip).await?, 1),
@@ -307,7 +311,7 @@ impl Follower {
         let done = self.internal_to.min(base);
         let reach = self.chain.stats().await?.internal_reach;
         self.is_traced = reach.is_some();
-        let last = reach.map_or(done, |reach| reach.to.min(tip).min(done.saturating_add(MOST_NEW_BLOCKS)));
+        let last = reach.map_or(done, |reach| reach.to.min(tip).min(done.saturating_add(MAX_NEW_BLOCKS)));
         if last <= done {
             return Ok(done);
         }

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use contracts::{Compilation, CompilationError, CompilationRecorder};
 use devchain::traffic::{Contract, SOURCES, compiler_settings};
 use domain::{Address, UnixMillis};
 use futures::future::join_all;
+use verification::{Compilation, CompilationError, CompilationRecorder};
 
 /// Records these contracts as verified. Without one of them, the demo is still worth seeing.
 pub(super) async fn record(recorder: &CompilationRecorder, contracts: Vec<(Address, Contract)>, now: UnixMillis) {
@@ -33,7 +33,6 @@ mod tests {
     use std::{net::SocketAddr, sync::Arc, time::Duration};
 
     use alloy_primitives::keccak256;
-    use contracts::NotRecorded;
     use devchain::{DevChain, DevChainConfig, RpcServer, traffic::Traffic};
     use domain::MatchKind;
     use node::{NodeClient, NodeConfig};
@@ -41,9 +40,17 @@ mod tests {
     use store::VerifiedContracts;
     use tempfile::TempDir;
     use tokio_util::sync::CancellationToken;
+    use verification::NotRecorded;
 
     use super::*;
-    use crate::{cli::RunOptions, config, logging::LogFilter, service::Service};
+    use crate::{
+        config::{
+            location::LocationOptions, node::NodeOptions, roles::RoleOptions, run_options::RunOptions,
+            service_config::ServiceConfig,
+        },
+        logging::LogFilter,
+        service::Service,
+    };
 
     const NOW: UnixMillis = 1_700_000_000_000;
 
@@ -67,8 +74,13 @@ mod tests {
             let rpc = chain.serve(listen).await.unwrap();
             let folder = tempfile::tempdir().unwrap();
             let (url, data) = (rpc.url().parse().unwrap(), Some(folder.path().to_owned()));
-            let options = RunOptions { rpc: vec![url], data, listen: Some(listen), ..RunOptions::default() };
-            let (config, cancel) = (config::service_config(options).unwrap(), CancellationToken::new());
+            let options = RunOptions {
+                node: NodeOptions { rpc: vec![url] },
+                location: LocationOptions { data, ..LocationOptions::default() },
+                roles: RoleOptions { listen: Some(listen), ..RoleOptions::default() },
+                ..RunOptions::default()
+            };
+            let (config, cancel) = (ServiceConfig::new(options).unwrap(), CancellationToken::new());
             let service = Service::start(config, LogFilter::new("info").unwrap().0, cancel.clone()).await.unwrap();
             let (mut sync, head) = (service.sync(), chain.head().number);
             let synced = sync.wait_for(|status| status.tip.is_some_and(|tip| tip.number >= head));

@@ -53,7 +53,7 @@ fn async_body(symbol: &str) -> Option<String> {
     (is_ours && !is_nested && body.contains("closure")).then(|| path.join("::"))
 }
 
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 13] = [
     "api",
     "contracts",
     "devchain",
@@ -64,6 +64,7 @@ const CRATES: [&str; 12] = [
     "node",
     "store_embedded",
     "store_postgres",
+    "verification",
     "web",
     "webhooks",
 ];

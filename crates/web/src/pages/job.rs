@@ -7,8 +7,8 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
-use contracts::JobStatus;
 use domain::{JobId, JobVerdict};
+use verification::JobStatus;
 
 use crate::{
     error::PageError,

@@ -6,8 +6,8 @@ use axum::{
     http::StatusCode,
     response::{Html, IntoResponse, Redirect, Response},
 };
-use contracts::{OptimizerChoice, Sources, VerifyClient, VerifyError, VerifyRequest, is_license};
 use serde::Deserialize;
+use verification::{OptimizerChoice, Sources, VerifyClient, VerifyError, VerifyRequest, is_license};
 
 use super::redirects::alphanumeric;
 use crate::{

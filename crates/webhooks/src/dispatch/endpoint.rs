@@ -5,15 +5,15 @@ use std::{
 };
 
 use domain::{ClaimedDelivery, DeliveryNumber, UnixMillis, Webhook, WebhookId};
-use egress::{Connection, ConnectionFault, Egress, Target};
+use egress::{Connection, ConnectionFault, Egress};
 use store::LONGEST_WAIT;
 use tokio::time::Instant;
 
-use super::send::SendFault;
+use super::{route::Route, send::SendFault};
 use crate::{
     breaker::{self, Trust},
     clock::millis,
-    secrets::{Secrets, Vault},
+    secrets::Vault,
 };
 
 /// Maximum idle connections per endpoint.
@@ -43,12 +43,6 @@ pub(super) struct Endpoint {
     failure_logged_at: Option<Instant>,
     /// Deleted, not active, or sent by another process: removed when nothing is in flight.
     pub(super) disabled: bool,
-}
-
-/// Where and with which secrets a message is sent.
-pub(super) struct Route {
-    pub(super) target: Target,
-    pub(super) secrets: Secrets,
 }
 
 impl Endpoint {

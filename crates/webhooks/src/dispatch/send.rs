@@ -6,7 +6,7 @@ use domain::{Attempt, AttemptEffect, AttemptOutcome, AttemptReport, ClaimedDeliv
 use egress::{Connection, ConnectionFault, Egress, ReceiverResponse};
 use tokio::time::{Instant, timeout};
 
-use super::endpoint::Route;
+use super::route::Route;
 use crate::{clock, retry, sign};
 
 /// For a whole attempt, including the response body.

@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use api::dialect::verify_client;
-use contracts::{
-    CompilerVersion, JobStatus, OptimizerChoice, Sources, VerifyError, VerifyRequest, is_license, settings::EvmVersion,
-};
 use domain::{Address, CreationCheck, JobVerdict};
 use node::CallBlock;
+use verification::{
+    CompilerVersion, JobStatus, OptimizerChoice, Sources, VerifyError, VerifyRequest, is_license, settings::EvmVersion,
+};
 
 use crate::{
     app::App,

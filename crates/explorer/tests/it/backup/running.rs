@@ -153,7 +153,7 @@ async fn a_snapshot_taken_during_reorgs_is_of_one_branch() {
         let (succeeded, message) = run_explorer(&["check", "--data", text(&restored)]).await;
         assert!(succeeded, "{message}");
         // The branch of the snapshot is left, and nothing of it stays.
-        let running = webhooks::launch(&busy.node.url()).on(&restored).start().await;
+        let running = webhooks::launch(&busy.node.url()).on(restored.as_path()).start().await;
         busy.node.wait_for(&running).await;
         let expected = expected_state(&busy.node.rpc, 0, []).await;
         read_api(&running, expected.address_names()).await.assert_equals(&expected, &format!("snapshot {number}"));
