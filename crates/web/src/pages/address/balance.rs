@@ -3,10 +3,9 @@
 use domain::{Address, Balance, BalanceKey, PageRequest, U256, UtcTime};
 use enrichment::{BalanceHistory, BalancePoint, HistoryError, Inexact, coin_history, token_history};
 
-use super::address::ACCOUNT_CALLS;
+use super::{account::ACCOUNT_CALLS, tab_request::TabRequest};
 use crate::{
     error::PageError,
-    state::WebState,
     view::{Amount, Axes, BlockLink, Chart, Moment, PageNames, sanitize_name, short},
 };
 
@@ -60,28 +59,24 @@ impl Unit {
     }
 }
 
-impl WebState {
-    /// `token` is what the user chose, or what is wrong about it; None means the coin.
-    pub(super) async fn balance(
-        &self,
-        address: Address,
-        token: Result<Option<Address>, String>,
-        names: &PageNames,
-    ) -> Result<BalanceView, PageError> {
+impl TabRequest<'_> {
+    pub(super) async fn balance(&self) -> Result<BalanceView, PageError> {
+        let (app, address, token) = (self.app, self.address, self.token.clone());
         let chosen = token.as_ref().ok().copied().flatten();
-        let held = self.chain.list_address_tokens(address, PageRequest::newest(CHOICES)).await?.items;
-        let mut choices = vec![Choice { value: String::new(), label: names.coin.clone(), is_chosen: chosen.is_none() }];
+        let held = app.chain.list_address_tokens(address, PageRequest::newest(CHOICES)).await?.items;
+        let mut choices =
+            vec![Choice { value: String::new(), label: self.names.coin.clone(), is_chosen: chosen.is_none() }];
         for held in &held {
             choices.push(choice(held.token.address, &held.token.metadata.symbol, chosen));
         }
         let found = match token {
             Ok(Some(token)) => {
-                let history = token_history(&*self.chain, BalanceKey { token, holder: address }).await;
+                let history = token_history(&*app.chain, BalanceKey { token, holder: address }).await;
                 found(history, "No transfer of such a token is indexed.")?
             }
             Ok(None) => {
-                let may_call_node = || self.budget.allows_node_calls(ACCOUNT_CALLS);
-                let history = coin_history(&*self.chain, &self.accounts, address, &may_call_node).await;
+                let may_call_node = || app.budget.allows_node_calls(ACCOUNT_CALLS);
+                let history = coin_history(&*app.chain, &app.accounts, address, &may_call_node).await;
                 found(history, "The chain has nothing about this address.")?
             }
             Err(error) => Err(error),
@@ -93,7 +88,7 @@ impl WebState {
         let query = chosen.map(|token| format!("?token={token:#x}")).unwrap_or_default();
         Ok(BalanceView {
             choices,
-            history: found.map(|history| HistoryView::new(&history, names)),
+            history: found.map(|history| HistoryView::new(&history, self.names)),
             api: format!("/api/v1/addresses/{address:#x}/balance-history{query}"),
         })
     }

@@ -7,10 +7,10 @@ use alloy_primitives::hex;
 use contracts::{Interface, calls::Facet, decode::Decoder};
 use domain::{Address, Artifacts, B256, VerifiedContract};
 
-use super::contracts::{compiler_name, match_name};
+use super::tab_request::TabRequest;
 use crate::{
     error::PageError,
-    state::WebState,
+    pages::contracts::{compiler_name, match_name},
     verified_names::SameCode,
     view::{AddressLink, FieldRow, Moment, PageNames, sanitize_name, sanitize_text, source_lines},
 };
@@ -115,36 +115,31 @@ pub(super) struct Input {
     pub(super) kind: String,
 }
 
-impl WebState {
-    /// `server` is the address of this server.
-    pub(super) async fn contract(
-        &self,
-        address: Address,
-        server: &str,
-        names: &PageNames,
-    ) -> Result<ContractView, PageError> {
-        let (code_hash, code) = self.code_at(address).await?.unzip();
+impl TabRequest<'_> {
+    pub(super) async fn contract(&self) -> Result<ContractView, PageError> {
+        let (app, address, server, names) = (self.app, self.address, self.server, self.names);
+        let (code_hash, code) = app.code_at(address).await?.unzip();
         let code = code.unwrap_or_default();
         let known = self.find_known(address, code_hash).await;
-        let implementations = self.implementations(address).await?;
+        let implementations = app.implementations(address).await?;
         let target = implementations.first().copied();
         let target_known = match target {
-            Some(target) => self.find_known(target, self.code_hash_at(target).await?).await,
+            Some(target) => self.find_known(target, app.code_hash_at(target).await?).await,
             None => None,
         };
-        let diamond = self.diamond(address, &implementations).await?;
+        let diamond = app.diamond(address, &implementations).await?;
         let diamond = diamond.as_ref().map(|known| &known.diamond);
         let callable = target_known.as_ref().or(known.as_ref());
         let mut functions = diamond.and_then(|diamond| diamond.interface()).unwrap_or_default().functions;
         functions.extend(callable.map(|known| Interface::read(&known.code.abi).functions).unwrap_or_default());
-        let chain_id = self.chain_id().map(|id| id.to_string());
+        let chain_id = app.chain_id().map(|id| id.to_string());
         let shown_chain_id = chain_id.as_deref().unwrap_or("CHAIN_ID");
         let commands = match &known {
             Some(_) => reading_commands(server, shown_chain_id, address),
             None => verifying_commands(server, shown_chain_id, address),
         };
         let similar = match code_hash {
-            Some(hash) => self.list_verified_names().await?.with_code(hash, address, SHOWN_SIMILAR),
+            Some(hash) => app.list_verified_names().await?.with_code(hash, address, SHOWN_SIMILAR),
             None => SameCode { addresses: Vec::new(), total: 0 },
         };
         let shown = code.get(..SHOWN_CODE).unwrap_or(&code);
@@ -171,7 +166,7 @@ impl WebState {
     }
 
     async fn find_known(&self, address: Address, code_hash: Option<B256>) -> Option<VerifiedContract> {
-        let found = self.known.find(address, code_hash?).await;
+        let found = self.app.known.find(address, code_hash?).await;
         found.inspect_err(|error| tracing::debug!(%error, "cannot read the verified contract")).ok().flatten()
     }
 }

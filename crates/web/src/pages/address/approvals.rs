@@ -1,12 +1,10 @@
-//! The tab with the approvals that an address gave.
-
-use domain::{Address, Approval, ApprovalScope, Page, PageRequest, U256};
+use domain::{Approval, ApprovalScope, Page, U256};
 use enrichment::CheckedAllowances;
 
+use super::tab_request::TabRequest;
 use crate::{
     error::PageError,
-    state::WebState,
-    view::{AddressLink, Amount, BlockLink, Moment, NftLink, PageNames, TokenLink, TransactionLink},
+    view::{AddressLink, Amount, BlockLink, Moment, NftLink, TokenLink, TransactionLink},
 };
 
 pub(super) struct ApprovalsView {
@@ -37,16 +35,12 @@ pub(super) enum Allowed {
 /// Amounts from here on are meant to be without a limit.
 const UNLIMITED: U256 = U256::from_limbs([0, 0, 0, 1 << 63]);
 
-impl WebState {
+impl TabRequest<'_> {
     /// The view, and the number of all approvals.
-    pub(super) async fn approvals(
-        &self,
-        owner: Address,
-        request: PageRequest,
-        names: &PageNames,
-    ) -> Result<(ApprovalsView, u64), PageError> {
-        let Page { items, total } = self.chain.list_approvals(owner, request).await?;
-        let checked = self.check_allowances(owner, &items).await;
+    pub(super) async fn approvals(&self) -> Result<(ApprovalsView, u64), PageError> {
+        let names = self.names;
+        let Page { items, total } = self.app.chain.list_approvals(self.address, self.page).await?;
+        let checked = self.check_allowances(&items).await;
         let value = |position: usize| checked.as_ref().and_then(|checked| *checked.values.get(position)?);
         let rows = items.iter().enumerate().map(|(position, approval)| ApprovalRow {
             key: format!("{:#x}-{:#x}-{:?}", approval.token, approval.spender, approval.scope),
@@ -65,13 +59,14 @@ impl WebState {
         Ok((ApprovalsView { rows, checked: checked.map(|checked| BlockLink::new(checked.block)) }, total))
     }
 
-    async fn check_allowances(&self, owner: Address, approvals: &[Approval]) -> Option<CheckedAllowances> {
-        let tip = self.sync.borrow().tip?;
+    async fn check_allowances(&self, approvals: &[Approval]) -> Option<CheckedAllowances> {
+        let app = self.app;
+        let tip = app.sync.borrow().tip?;
         let calls = u32::try_from(approvals.len()).unwrap_or(u32::MAX);
-        if !self.budget.allows_node_calls(calls) {
+        if !app.budget.allows_node_calls(calls) {
             return None;
         }
-        let checked = self.details.call_node(self.allowances.check(owner, approvals, tip)).await?;
+        let checked = app.details.call_node(app.allowances.check(self.address, approvals, tip)).await?;
         checked.inspect_err(|error| tracing::debug!(%error, "allowances unavailable")).ok()
     }
 }
