@@ -5,8 +5,7 @@ use std::sync::Arc;
 use axum::{
     Router,
     body::{Body, Bytes},
-    http::{HeaderMap, Method, header::RETRY_AFTER},
-    response::Response,
+    http::{HeaderMap, header::RETRY_AFTER},
 };
 use client_address::Client;
 use contracts::calls::ContractCalls;
@@ -17,6 +16,7 @@ use node::NodeClient;
 use store::{ChainReader, VerifiedContracts};
 use verification::{KnownContracts, VerificationJobs, VerifyClient};
 
+pub use crate::layers::{DialectAdmission, DialectRules};
 use crate::{
     clock::unix_now,
     error::ApiError,
@@ -26,7 +26,7 @@ use crate::{
     wire::Problem,
 };
 
-/// Long bodies that may be read at a time before their sender is admitted.
+/// Long bodies that may be read at a time before their sender is identified.
 const LONG_BODIES: SlotBounds = SlotBounds { total: 16, per_client: 4 };
 
 /// An API in another format.
@@ -34,38 +34,6 @@ const LONG_BODIES: SlotBounds = SlotBounds { total: 16, per_client: 4 };
 pub struct Dialect {
     pub routes: Router,
     pub rules: DialectRules,
-}
-
-/// How the layers treat the requests of a dialect.
-#[derive(Debug, Clone, Copy)]
-pub struct DialectRules {
-    /// Whether a path belongs to the dialect.
-    pub owns: fn(&str) -> bool,
-    pub admission: DialectAdmission,
-    /// Writes an error in the format of the dialect.
-    pub write_problem: fn(&Problem) -> Response,
-}
-
-/// How the requests of a dialect are admitted.
-#[derive(Debug, Clone, Copy)]
-pub enum DialectAdmission {
-    /// As those of the API, except that some are not counted.
-    Header { is_unlimited: fn(&Method, &str) -> bool },
-    /// The handler calls [`Gate::admit`]: the key may be in the body.
-    Handler,
-}
-
-impl DialectRules {
-    /// The response in the format of the dialect, if it is an error of a layer.
-    pub(crate) fn translate(&self, mut response: Response) -> Response {
-        let Some(problem) = response.extensions_mut().remove::<Problem>() else { return response };
-        let retry_after = response.headers_mut().remove(RETRY_AFTER);
-        let mut translated = (self.write_problem)(&problem);
-        if let Some(retry_after) = retry_after {
-            translated.headers_mut().insert(RETRY_AFTER, retry_after);
-        }
-        translated
-    }
 }
 
 /// The services behind the API, for dialects.
@@ -82,7 +50,7 @@ pub struct Services {
     pub gate: Gate,
 }
 
-/// Admits requests whose API key is not in `X-API-Key`.
+/// Identifies and counts requests whose API key is not in `X-API-Key`.
 #[derive(Clone)]
 pub struct Gate {
     admission: Arc<Admission>,
@@ -95,7 +63,7 @@ impl std::fmt::Debug for Gate {
     }
 }
 
-/// An admitted or rejected request.
+/// An accepted or rejected request.
 #[derive(Debug)]
 pub struct Entry {
     /// The owner of the key, if one was sent; or why the request is rejected.
@@ -118,8 +86,8 @@ impl Gate {
         Self { admission, bodies: Arc::new(FairSlots::new(LONG_BODIES)) }
     }
 
-    /// Counts a request of a caller with this key, and admits or rejects it.
-    pub fn admit<'a>(&'a self, client: Client, key: Option<&'a str>) -> BoxFuture<'a, Entry> {
+    /// Counts a request of a caller with this key, and accepts or rejects it.
+    pub fn check<'a>(&'a self, client: Client, key: Option<&'a str>) -> BoxFuture<'a, Entry> {
         Box::pin(async move {
             let identity = self.admission.identify(key.map(str::as_bytes)).await;
             let (caller, limits) = self.admission.decide(client, identity).await;
@@ -127,12 +95,12 @@ impl Gate {
         })
     }
 
-    /// Admits a request that is not counted.
-    pub fn admit_unlimited(&self, client: Client) -> BoxFuture<'_, Entry> {
+    /// Accepts a request that is not counted.
+    pub fn check_uncounted(&self, client: Client) -> BoxFuture<'_, Entry> {
         Box::pin(async move { Entry { owner: Ok(None), limits: self.admission.limits.peek(client).await } })
     }
 
-    /// A slot for reading a long body, so that clients cannot fill the memory with bodies before they are admitted.
+    /// A slot for reading a long body, so that clients cannot fill the memory with bodies before they are identified.
     #[must_use]
     pub fn body_slot(&self, client: Client) -> Option<BodySlot> {
         self.bodies.take(client).ok().map(BodySlot)

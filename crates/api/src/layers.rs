@@ -3,6 +3,7 @@
 mod admission;
 mod conditional;
 mod deadline;
+mod dialect_rules;
 mod front;
 mod indexed_block;
 mod panic;
@@ -16,12 +17,17 @@ use axum::{
     Router,
     http::{Method, header},
 };
+pub use dialect_rules::{DialectAdmission, DialectRules};
 use front::Front;
-pub(crate) use indexed_block::{IndexedBlock, MinBlock};
+pub(crate) use indexed_block::IndexedBlock;
 use tower::Layer;
 use tower_http::cors::{Any, CorsLayer};
 
-use crate::{dialect::DialectRules, error::ApiError, limits, response_cache::ResponseCache};
+use crate::{
+    error::ApiError,
+    limits,
+    response_cache::{BLOCK, ResponseCache},
+};
 
 /// How long a browser may cache the preflight response.
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(86_400);
@@ -49,7 +55,7 @@ fn cors() -> CorsLayer {
             header::ETAG,
             header::RETRY_AFTER,
             request_id::HEADER,
-            indexed_block::BLOCK,
+            BLOCK,
             limits::LIMIT,
             limits::REMAINING,
             limits::RESET,

@@ -3,6 +3,7 @@
 
 #[cfg(test)]
 mod brute_force;
+mod decision;
 mod fair_slots;
 mod headers;
 mod request_log;
@@ -12,10 +13,11 @@ mod windows;
 use std::{num::NonZeroU32, sync::Arc};
 
 use client_address::Client;
+pub(crate) use decision::{LimitDecision, Quota};
 use domain::ApiKeyId;
 pub(crate) use fair_slots::{FairSlots, NoSlot, Slot, SlotBounds};
 pub(crate) use headers::{LIMIT, POLICY, RATE_LIMIT, REMAINING, RESET};
-use request_log::{Moment, QuotaState, RequestLog};
+use request_log::{Moment, RequestLog};
 use shared::{Counted, SharedLimits};
 use store::SharedQuotas;
 use tokio::time::Instant;
@@ -49,29 +51,6 @@ pub(crate) enum LimitedCaller {
     },
     /// With a key that has no limit.
     Unlimited,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Quota {
-    pub(crate) name: &'static str,
-    pub(crate) state: QuotaState,
-}
-
-/// Whether a request is allowed, and what is left of the caller's quotas.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LimitDecision {
-    pub(crate) rejected: bool,
-    quotas: [Option<Quota>; 2],
-}
-
-impl LimitDecision {
-    fn new(quotas: [Option<Quota>; 2]) -> Self {
-        Self { rejected: false, quotas }
-    }
-
-    pub(crate) fn quotas(&self) -> impl Iterator<Item = &Quota> {
-        self.quotas.iter().flatten()
-    }
 }
 
 pub(crate) struct RateLimits {

@@ -4,6 +4,7 @@
 //! version as when the response was rendered. So entries need no invalidation: a new block, a revert, a new token name or
 //! a newly verified contract changes the version, and entries of older versions no longer match.
 
+mod min_block;
 mod request;
 
 use std::{
@@ -19,12 +20,13 @@ use axum::{
 };
 use domain::{BlockRef, SyncStatus};
 use enrichment::OperatorNames;
+pub(crate) use min_block::{BLOCK, MinBlock};
 use quick_cache::{Weighter, sync::Cache};
 pub(crate) use request::{CacheKey, CachedRequest};
 use store::{ChainReader, StateVersion, VerifiedContracts};
 use tokio::sync::watch;
 
-use crate::{ApiMetrics, error::ApiError, layers::MinBlock};
+use crate::{ApiMetrics, error::ApiError};
 
 /// Estimated size of an entry without its body and key: the headers and the slot in the cache.
 const OVERHEAD_BYTES: u64 = 1024;

@@ -8,7 +8,7 @@ use crate::{ApiState, dialect::Dialect, document, layers, routes};
 #[must_use]
 pub fn list_routes() -> Vec<String> {
     let (_, document) = routes::router().split_for_parts();
-    document.paths.paths.into_keys().chain(routes::DOCS.map(str::to_owned)).collect()
+    document.paths.paths.into_keys().chain(routes::list_docs_routes().map(str::to_owned)).collect()
 }
 
 /// All routes of the API and of its dialects, wrapped in its layers.

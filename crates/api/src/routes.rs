@@ -22,15 +22,11 @@ mod transactions;
 mod verify;
 mod webhooks;
 
-use std::sync::Arc;
-
-pub(crate) use docs::{ROUTES as DOCS, router as docs_router};
+pub(crate) use docs::{list_routes as list_docs_routes, router as docs_router};
 pub(crate) use openapi::OpenApiDocument;
 use utoipa_axum::router::OpenApiRouter;
 
-use crate::{ApiState, document};
-
-type App = Arc<ApiState>;
+use crate::{document, state::App};
 
 /// All routes with their OpenAPI descriptions.
 pub(crate) fn router() -> OpenApiRouter<App> {

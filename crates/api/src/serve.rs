@@ -54,7 +54,7 @@ pub fn serve(
             match accepted {
                 Ok((stream, peer)) => {
                     number += 1;
-                    match connections.admit(peer.ip(), number) {
+                    match connections.take_slot(peer.ip(), number) {
                         Ok(slot) => {
                             tasks.spawn(serve_connection(stream, peer, slot, router.clone(), cancel.clone()));
                         }

@@ -55,6 +55,9 @@ pub struct ApiParts {
     pub response_cache_bytes: u64,
 }
 
+/// The state as handlers extract it.
+pub(crate) type App = Arc<ApiState>;
+
 /// The state that handlers share.
 pub struct ApiState {
     pub(crate) chain: Arc<dyn ChainReader>,

@@ -20,7 +20,7 @@ impl Default for Streams {
 
 impl Streams {
     /// None if the client has reached its limit, or if all slots are taken and no client has more than this one.
-    pub(crate) fn admit(&self, client: Client) -> Option<StreamSlot> {
+    pub(crate) fn take_slot(&self, client: Client) -> Option<StreamSlot> {
         self.0.take(client).ok()
     }
 }
@@ -39,8 +39,8 @@ mod tests {
     fn clients_that_fill_all_slots_do_not_lock_out_others() {
         let streams = Streams::default();
         let busy = (1..=63).flat_map(|number| (0..BOUNDS.per_client).map(move |_| client(number)));
-        let held: Vec<_> = busy.take(BOUNDS.total).filter_map(|client| streams.admit(client)).collect();
+        let held: Vec<_> = busy.take(BOUNDS.total).filter_map(|client| streams.take_slot(client)).collect();
         assert_eq!(held.len(), BOUNDS.total);
-        assert!(streams.admit(client(200)).is_some());
+        assert!(streams.take_slot(client(200)).is_some());
     }
 }

@@ -15,6 +15,7 @@ mod multipart;
 mod params;
 mod proxy;
 mod rows;
+mod sender;
 mod stats;
 mod token;
 mod transaction;
@@ -34,24 +35,16 @@ use axum::{
     routing::get,
 };
 use client_address::Client;
-use domain::Address;
 
 use self::{
     answer::{Answer, Failure},
     params::Params,
+    sender::Sender,
 };
 use crate::app::App;
 
 pub(crate) const PATHS: [&str; 4] = ["/api", "/api/", "/v2/api", "/v2/api/"];
 const KEY_PREFIX: &str = "expl_";
-
-/// The sender of a request.
-#[derive(Debug, Clone, Copy)]
-struct Sender {
-    client: Client,
-    /// The owner of its API key.
-    owner: Option<Address>,
-}
 
 pub(crate) fn dialect(app: Arc<App>) -> Dialect {
     let mut routes = Router::new();
@@ -74,10 +67,10 @@ async fn respond(State(app): State<Arc<App>>, request: Request) -> Response {
     let gate = &app.services.gate;
     let params = Params::read(gate, client, &head, body).await;
     let entry = match &params {
-        Ok(params) if is_poll(params) => gate.admit_unlimited(client).await,
+        Ok(params) if is_poll(params) => gate.check_uncounted(client).await,
         // Whatever is not a key of this service is a placeholder that a tool insists on.
-        Ok(params) => gate.admit(client, params.api_key().filter(|key| key.starts_with(KEY_PREFIX))).await,
-        Err(_) => gate.admit(client, None).await,
+        Ok(params) => gate.check(client, params.api_key().filter(|key| key.starts_with(KEY_PREFIX))).await,
+        Err(_) => gate.check(client, None).await,
     };
     let mut response = match (&entry.owner, params) {
         (Err(problem), _) => Failure::from(problem.clone()).into_response(),
@@ -120,10 +113,6 @@ async fn dispatch(app: &Arc<App>, sender: Sender, params: &Params) -> Result<Ans
         "proxy" => proxy::dispatch(app, &action, params).await,
         _ => Err(Failure::text("Error! Missing Or invalid Module name")),
     }
-}
-
-fn unknown_action() -> Failure {
-    Failure::text("Error! Missing Or invalid Action name")
 }
 
 impl From<Problem> for Failure {

@@ -19,8 +19,7 @@ use api::dialect::{Dialect, Services};
 /// The patterns of all routes.
 #[must_use]
 pub fn list_routes() -> Vec<String> {
-    let sourcify = sourcify::ROUTES.map(|route| format!("{}{route}", sourcify::ROOT));
-    etherscan::PATHS.map(str::to_owned).into_iter().chain(sourcify).collect()
+    etherscan::PATHS.map(str::to_owned).into_iter().chain(sourcify::list_routes()).collect()
 }
 
 /// All dialects.

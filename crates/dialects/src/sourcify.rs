@@ -15,41 +15,37 @@ use axum::{
     Router,
     http::Method,
     response::IntoResponse,
-    routing::{get, post},
+    routing::{MethodRouter, get, post},
 };
 
 use self::error::SourcifyError;
 use crate::app::App;
 
 pub(crate) const ROOT: &str = "/sourcify";
-/// The patterns of all routes below the root, for metrics.
-pub(crate) const ROUTES: [&str; 11] = [
-    "/v2/contract/{chain}/{address}",
-    "/v2/contract/all-chains/{address}",
-    "/v2/contracts/{chain}",
-    "/v2/verify/{chain}",
-    "/v2/verify/{chain}/{address}",
-    "/v2/verify/metadata/{chain}/{address}",
-    "/v2/verify/similarity/{chain}/{address}",
-    "/chains",
-    "/health",
-    "/verify-ui/jobs/{id}",
-    "/repo-ui/{chain}/{address}",
-];
+/// All routes below the root, with their patterns.
+fn routes() -> [(&'static str, MethodRouter<Arc<App>>); 11] {
+    [
+        ("/v2/contract/{chain}/{address}", get(contract::get_contract)),
+        ("/v2/contract/all-chains/{address}", get(lists::list_chains_of_contract)),
+        ("/v2/contracts/{chain}", get(lists::list_contracts)),
+        ("/v2/verify/{chain}", get(jobs::get_job)),
+        ("/v2/verify/{chain}/{address}", post(submission::verify_standard_json)),
+        ("/v2/verify/metadata/{chain}/{address}", post(submission::verify_metadata)),
+        ("/v2/verify/similarity/{chain}/{address}", post(submission::verify_similarity)),
+        ("/chains", get(lists::list_chains)),
+        ("/health", get(async || "Alive and kicking!")),
+        ("/verify-ui/jobs/{id}", get(jobs::show_job)),
+        ("/repo-ui/{chain}/{address}", get(contract::show_contract)),
+    ]
+}
+
+/// The patterns of all routes, for metrics.
+pub(crate) fn list_routes() -> impl Iterator<Item = String> {
+    routes().into_iter().map(|(pattern, _)| format!("{ROOT}{pattern}"))
+}
 
 pub(crate) fn dialect(app: Arc<App>) -> Dialect {
-    let routes = Router::new()
-        .route("/v2/contract/{chain}/{address}", get(contract::get_contract))
-        .route("/v2/contract/all-chains/{address}", get(lists::list_chains_of_contract))
-        .route("/v2/contracts/{chain}", get(lists::list_contracts))
-        .route("/v2/verify/{chain}", get(jobs::get_job))
-        .route("/v2/verify/{chain}/{address}", post(submission::verify_standard_json))
-        .route("/v2/verify/metadata/{chain}/{address}", post(submission::verify_metadata))
-        .route("/v2/verify/similarity/{chain}/{address}", post(submission::verify_similarity))
-        .route("/chains", get(lists::list_chains))
-        .route("/health", get(async || "Alive and kicking!"))
-        .route("/verify-ui/jobs/{id}", get(jobs::show_job))
-        .route("/repo-ui/{chain}/{address}", get(contract::show_contract));
+    let routes = routes().into_iter().fold(Router::new(), |router, (pattern, methods)| router.route(pattern, methods));
     Dialect {
         routes: Router::new().nest(ROOT, routes).with_state(app),
         rules: DialectRules {

@@ -1,13 +1,17 @@
 //! The admin interface: HTTP for the operator, on a unix socket and, if configured, on a port that requires a token.
 
 mod backups;
-mod client;
-mod commands;
-mod metrics;
+pub(crate) mod client;
+pub(crate) mod context;
+mod failed;
+pub(crate) mod metrics;
+pub(crate) mod names;
+pub(crate) mod paths;
+pub(crate) mod routes;
 mod socket;
 mod token;
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use ::metrics::Text;
 use anyhow::Context;
@@ -24,33 +28,12 @@ use client_address::TrustedProxies;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use self::socket::AdminSocket;
-pub(crate) use self::{
-    backups::{ARCHIVE, Backups, RECORDS, SNAPSHOT},
-    client::AdminClient,
-    commands::{BLOCKS, COMPACT, CONTRACTS, KEYS, LOG, LogChange, Operated, RELOAD, TOKEN, WEBHOOKS},
-    metrics::{Served, Sources},
-    token::{AdminToken, TokenSource},
-};
-
-pub(crate) const METRICS: &str = "/metrics";
+pub(crate) use self::backups::Backups;
+use self::{context::AdminContext, metrics::Sources, socket::AdminSocket, token::AdminToken};
+use crate::config::admin::{AdminConfig, SocketConfig};
 
 /// Few: it is for the operator and for one or two programs that collect metrics.
 const MAX_CONNECTIONS: usize = 64;
-
-/// Where the admin interface listens.
-#[derive(Debug, Default)]
-pub(crate) struct AdminConfig {
-    pub(crate) socket: Option<SocketConfig>,
-    pub(crate) listen: Option<(SocketAddr, TokenSource)>,
-}
-
-#[derive(Debug)]
-pub(crate) struct SocketConfig {
-    pub(crate) path: PathBuf,
-    /// Whether the operator asked for it; otherwise the service starts without the socket, too.
-    pub(crate) is_required: bool,
-}
 
 /// A running admin interface. The socket is removed when it is dropped.
 #[derive(Debug)]
@@ -62,11 +45,11 @@ impl Admin {
     pub(crate) async fn start(
         config: AdminConfig,
         sources: Sources,
-        operated: Operated,
+        context: AdminContext,
         backups: Backups,
         cancel: &CancellationToken,
     ) -> anyhow::Result<Self> {
-        let router = router(Arc::new(sources)).merge(commands::router(Arc::new(operated)));
+        let router = router(Arc::new(sources)).merge(routes::router(Arc::new(context)));
         let socket = match config.socket {
             Some(socket) => open_socket(&socket)?,
             None => None,
@@ -80,7 +63,7 @@ impl Admin {
             socket
         });
         if let Some((address, token)) = config.listen {
-            let token = Arc::new(token.load()?);
+            let token = Arc::new(AdminToken::load(&token)?);
             let listener = TcpListener::bind(address).await.with_context(|| {
                 format!("cannot listen on {address}: choose another address with --admin-listen, or stop the process that uses it")
             })?;
@@ -111,7 +94,7 @@ fn open_socket(config: &SocketConfig) -> anyhow::Result<Option<(AdminSocket, tok
 
 fn router(sources: Arc<Sources>) -> Router {
     Router::new()
-        .route(METRICS, get(get_metrics))
+        .route(paths::METRICS, get(get_metrics))
         .fallback(async || (StatusCode::NOT_FOUND, "no such path\n"))
         .with_state(sources)
 }

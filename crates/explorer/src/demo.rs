@@ -6,13 +6,11 @@ mod verified;
 
 use std::{
     net::SocketAddr,
-    num::NonZeroU32,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::Context;
 use api::IssuedKey;
-use client_address::TrustedProxies;
 use devchain::{
     DevChain, DevChainConfig, RpcServer,
     traffic::{Collection, DeployedContracts, HistoryPlan, SHOWCASE_BLOCKS, Showcase, Traffic},
@@ -25,16 +23,25 @@ use verification::CompilationRecorder;
 use web::Branding;
 
 use crate::{
-    admin::AdminConfig,
     cli::DemoOptions,
-    config::{self, Location, LogConfig, NftMetadata, Roles, ServiceConfig},
-    folders,
-    following::OnNewChain,
-    logging::{self, LogFormat},
-    memory::MemoryBudget,
-    names::NameFiles,
+    config::{
+        admin::AdminConfig,
+        indexing::{IndexingConfig, OnNewChain},
+        limits::{AccessChoice, LimitOptions, LimitsConfig},
+        location::Location,
+        log::{LogConfig, LogFormat},
+        memory::MemoryBudget,
+        names::{NameFiles, NamesConfig},
+        pages::{DEFAULT_COIN, PagesConfig},
+        roles::Roles,
+        service_config::ServiceConfig,
+        services::{NftMetadata, ServicesConfig},
+        webhooks::WebhooksConfig,
+    },
+    logging,
+    process::{shutdown, user_folders},
     service::Service,
-    shutdown,
+    terminal::print,
 };
 
 /// Accounts on the demo chain.
@@ -59,7 +66,7 @@ struct DemoChain {
 pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     let log = logging::start(&LogConfig { filter: options.log.clone(), format: LogFormat::Text })?;
     let cancel = shutdown::on_signal()?;
-    logging::print(&format!("Creating a chain with {} transactions ...\n", options.transactions));
+    print(&format!("Creating a chain with {} transactions ...\n", options.transactions));
     let DemoChain { chain, traffic, contracts, showcase } = make_chain(&options).await?;
     let owner = chain.accounts().first().map(|signer| signer.address()).unwrap_or_default();
     let rpc = serve_chain(&chain, options.rpc_listen).await?;
@@ -67,7 +74,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     // The chain is in memory, so its index is temporary, too.
     let data = tempfile::tempdir().context("cannot create a temporary folder for the demo's index")?;
     // Compilers are cached across demos.
-    let compilers = folders::cache().unwrap_or_else(|| data.path().to_owned()).join("explorer").join("compilers");
+    let compilers = user_folders::cache().unwrap_or_else(|| data.path().to_owned()).join("explorer").join("compilers");
     let memory = MemoryBudget::new(Some(MEMORY_MEGABYTES), None)?;
     let mut compilers = api::CompilerConfig::new(compilers, api::CompilerSource::Npm);
     // Idle compilers are other processes, and none is started until somebody verifies a contract.
@@ -75,37 +82,43 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     let node = NodeConfig::new(vec![rpc.url().parse()?]);
     let config = ServiceConfig {
         node: node.clone(),
-        roles: Roles::ALL,
         location: Location::Folder(data.path().to_owned()),
         data: data.path().to_owned(),
+        roles: Roles::ALL,
         listen: options.listen,
-        start_block: None,
-        on_new_chain: OnNewChain::Halt,
-        bootstrap: None,
-        traces: ingest::Traces::Auto,
-        labels: names::labels(&contracts, &showcase.contracts, owner)?,
-        // Pages name tokens as the specification of the API does.
-        token_prefix: Some(domain::TokenPrefix::Bep),
-        dexes: names::dexes(&contracts)?,
-        name_files: NameFiles::default(),
-        chain_name: "Demo chain".to_owned(),
-        branding: Branding::default(),
-        public_url: None,
-        coin: config::DEFAULT_COIN.to_owned(),
-        tour: tour::tour(&contracts, &showcase),
+        indexing: IndexingConfig {
+            start_block: None,
+            on_new_chain: OnNewChain::Halt,
+            bootstrap: None,
+            traces: ingest::Traces::Auto,
+        },
+        names: NamesConfig {
+            labels: names::labels(&contracts, &showcase.contracts, owner)?,
+            dexes: names::dexes(&contracts)?,
+            files: NameFiles::default(),
+        },
+        pages: PagesConfig {
+            // Pages name tokens as the specification of the API does.
+            token_prefix: Some(domain::TokenPrefix::Bep),
+            public_url: None,
+            chain_name: "Demo chain".to_owned(),
+            coin: DEFAULT_COIN.to_owned(),
+            branding: Branding::default(),
+            tour: tour::tour(&contracts, &showcase),
+        },
+        limits: limits(&options),
+        services: ServicesConfig {
+            verifier: api::VerifierConfig::new(compilers),
+            nft_metadata: NftMetadata::OnChain,
+            ipfs_gateway: None,
+            top_accounts: true,
+        },
+        webhooks: WebhooksConfig {
+            egress: EgressConfig { insecure: Insecure::Allowed, ..EgressConfig::default() },
+            limits: store::WebhookLimits::default(),
+            encryption_key: None,
+        },
         memory,
-        access: api::OwnerAccess::Open,
-        limits: config::limits(Some(options.anonymous_requests_per_minute), None),
-        proxies: TrustedProxies::default(),
-        connections: config::connections(None, None, &TrustedProxies::default()),
-        pages_per_minute: NonZeroU32::new(options.pages_per_minute),
-        verifier: api::VerifierConfig::new(compilers),
-        nft_metadata: NftMetadata::OnChain,
-        ipfs_gateway: None,
-        top_accounts: true,
-        egress: EgressConfig { insecure: Insecure::Allowed, ..EgressConfig::default() },
-        webhook_limits: store::WebhookLimits::default(),
-        encryption_key: None,
         admin: AdminConfig::default(),
     };
     let service = Service::start(config, log, cancel.clone()).await?;
@@ -121,12 +134,22 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     };
     let _ = cancel.run_until_cancelled(verified::record(&recorder, published, millis_now())).await;
     if !cancel.is_cancelled() {
-        logging::print(&banner(service.local_addr().unwrap_or(options.listen), &rpc, &chain, &demo_key, &options));
+        print(&banner(service.local_addr().unwrap_or(options.listen), &rpc, &chain, &demo_key, &options));
     }
     let result = service.finish().await;
     running_traffic.abort();
     rpc.shutdown().await;
     result
+}
+
+fn limits(options: &DemoOptions) -> LimitsConfig {
+    let limits = LimitOptions {
+        owner_access: Some(AccessChoice::Open),
+        anonymous_requests_per_minute: Some(options.anonymous_requests_per_minute),
+        pages_per_minute: Some(options.pages_per_minute),
+        ..LimitOptions::default()
+    };
+    limits.config(false)
 }
 
 async fn make_chain(options: &DemoOptions) -> anyhow::Result<DemoChain> {

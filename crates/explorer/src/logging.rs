@@ -1,10 +1,10 @@
+//! Logs to standard error, with levels that can be changed while the process runs.
+
 mod repeats;
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use anyhow::Context;
-use clap::ValueEnum;
-use serde::Deserialize;
 use tracing_subscriber::{
     Layer, Registry,
     filter::{LevelFilter, Targets},
@@ -14,15 +14,7 @@ use tracing_subscriber::{
 };
 
 use self::repeats::Repeats;
-use crate::config::LogConfig;
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum LogFormat {
-    #[default]
-    Text,
-    Json,
-}
+use crate::config::log::{LogConfig, LogFormat};
 
 /// Changes what is logged while the service runs.
 #[derive(Debug, Clone)]
@@ -64,28 +56,6 @@ pub(crate) fn start(config: &LogConfig) -> anyhow::Result<LogFilter> {
     tracing_subscriber::registry().with(filter).with(lines).init();
     repeats.report();
     Ok(changeable)
-}
-
-/// Prints an error with its causes.
-pub(crate) fn print_error(error: &anyhow::Error) {
-    let mut text = format!("error: {error}\n");
-    for cause in error.chain().skip(1) {
-        text.push_str(&format!("  because: {cause}\n"));
-    }
-    // A failed write to standard error cannot be reported.
-    let _ = std::io::stderr().write_all(text.as_bytes());
-}
-
-/// Writes to standard error, where standard output is taken by data.
-pub(crate) fn print_note(text: &str) {
-    // A failed write to standard error cannot be reported.
-    let _ = std::io::stderr().write_all(text.as_bytes());
-}
-
-/// Writes to standard output; a closed pipe is not an error.
-pub(crate) fn print(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 #[cfg(test)]

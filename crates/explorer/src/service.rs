@@ -1,32 +1,46 @@
-//! Wires the parts: node -> ingest -> store -> API, and store -> webhooks.
+//! A running explorer. Each role of the process has a file, which starts it: the index is followed, served, and matched with
+//! webhooks, which are delivered.
+
+mod administration;
+pub(crate) mod background;
+mod delivering;
+pub(crate) mod following;
+mod serving;
+mod sharing;
+mod site;
+mod store;
+mod supervisor;
+mod token_prefix;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+use ::store::Store;
+#[cfg(feature = "demo")]
+use ::store::UserRecords;
 use anyhow::Context;
-use api::{ApiParts, ApiState, KeyUses};
+use api::KeyUses;
 use domain::SyncStatus;
-use enrichment::{Accounts, Failures, NftMetadataFetcher, NftMetadataParts, OperatorNames, TopAccounts};
-use ingest::{OperatorRequests, Progress};
+use enrichment::OperatorNames;
+use ingest::Progress;
 use node::NodeClient;
-use store::{SharedJobs, SharedQuotas, Store, WebhookRecords};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-use web::{Names, PublicUrl, WebParts};
 
-use crate::{
-    admin::{Admin, Backups, Operated, Served, Sources},
+use self::{
+    administration::AdminParts,
     background::Background,
-    config::{NftMetadata, ServiceConfig},
+    delivering::{Delivering, Hooks},
     following::Following,
-    hooks::Hooks,
-    logging::LogFilter,
-    names::NameReloader,
-    requests::Requests,
-    sharing::{self, Turn},
-    site,
-    stores::{self, OlderIndex, OpenStore, Sender},
+    serving::{Serving, ServingConfig, ServingParts},
+    sharing::chain,
+    store::Index,
     supervisor::Supervisor,
-    token_prefix,
+};
+use crate::{
+    admin::{Admin, names::NameReloader},
+    config::service_config::ServiceConfig,
+    logging::LogFilter,
+    stores::Sender,
 };
 
 /// Time for the parts to end at shutdown, which takes less than two seconds in total.
@@ -63,173 +77,69 @@ impl Service {
         log: LogFilter,
         cancel: CancellationToken,
     ) -> anyhow::Result<Self> {
-        let roles = config.roles;
-        // Only the one that fills it again empties an index.
-        let older_index = if roles.index { OlderIndex::Replace } else { OlderIndex::Refuse };
-        let opened = cancel.run_until_cancelled(stores::open(&config.location, config.memory, older_index)).await;
-        let OpenStore { store, shared } = opened.context("stopped before the database was reachable")??;
-        let listener = if roles.serve { Some(listen(config.listen).await?) } else { None };
+        let (roles, memory) = (config.roles, config.memory);
+        let opened = store::open(&config.location, memory, roles, &cancel).await?;
+        let listener = if roles.serve { Some(serving::listen(config.listen).await?) } else { None };
         let local_addr = listener.as_ref().map(TcpListener::local_addr).transpose()?;
         let (status, followed) = watch::channel(SyncStatus::starting());
         let progress = Arc::new(Progress::default());
         let supervisor = Supervisor::new(cancel.clone());
-        let sync = match &shared {
-            Some(shared) => {
-                if roles.index {
-                    sharing::compact(shared, followed.clone(), &supervisor);
-                }
-                sharing::share_status(shared, followed, &supervisor)
-            }
-            None => followed,
-        };
+        let index = Index::start(opened, roles, followed, &supervisor);
+        let token_prefix = config.pages.token_prefix.unwrap_or_default();
+        let page_prefix = token_prefix::find(config.pages.token_prefix, &index.store, &cancel).await;
 
-        let token_prefix = config.token_prefix.unwrap_or_default();
-        let page_prefix = token_prefix::find(config.token_prefix, &store, &cancel).await;
         let needs_hooks = roles.serve || roles.deliver;
         let hooks = if needs_hooks {
-            let key = config.encryption_key.as_ref();
-            Some(Hooks::new(&config.egress, config.webhook_limits, key, &config.data, store.as_ref()).await?)
+            Some(Hooks::new(&config.webhooks, &config.data, index.store.as_ref()).await?)
         } else {
             None
         };
-        let mut sender = None;
-        let sending = match &hooks {
-            Some(hooks) if roles.deliver => {
-                let shares = match &shared {
-                    Some(shared) => {
-                        let turn = sharing::take_turns(shared, &supervisor);
-                        let sender = sender.insert(sharing::share_queues(shared, hooks.wake(), &supervisor));
-                        let queues = shared.webhook_records().with_limits(config.webhook_limits);
-                        let queues: Arc<dyn WebhookRecords> = Arc::new(queues.with_sender(sender.clone()));
-                        (turn, Some(queues))
-                    }
-                    None => (Turn::always(), None),
-                };
-                hooks.clone().start(store.reader(), &sync, token_prefix, &supervisor, shares)
-            }
-            _ => tokio::spawn(std::future::ready(())),
-        };
+        let delivering = hooks
+            .as_ref()
+            .filter(|_| roles.deliver)
+            .map(|hooks| Delivering::start(hooks, &index, config.webhooks.limits, token_prefix, &supervisor));
 
-        let names = Arc::new(OperatorNames::new(config.labels, config.dexes));
+        let names = Arc::new(OperatorNames::new(config.names.labels, config.names.dexes));
         let node = if roles.index || roles.serve { Some(NodeClient::new(config.node.clone())?) } else { None };
         if let (Some(node), false) = (&node, roles.index) {
-            sharing::expect_indexed_chain(node, &sync, &supervisor);
+            chain::expect_indexed(node, &index.sync, &supervisor);
         }
-        let (mut serving, mut key_uses, mut served) = (None, None, None);
-        if let (Some(listener), Some(node), Some(hooks)) = (listener, &node, &hooks) {
-            let background = node.for_background();
-            let node = node.for_users();
-            let failures = Arc::new(Failures::new(node.clone(), store.failures()));
-            let nft_metadata = (config.nft_metadata != NftMetadata::None).then(|| {
-                Arc::new(NftMetadataFetcher::new(NftMetadataParts {
-                    node: node.clone(),
-                    egress: (config.nft_metadata == NftMetadata::Hosts).then(|| hooks.egress()),
-                    ipfs_gateway: config.ipfs_gateway,
-                    chain: store.reader(),
-                    store: store.nft_metadata(),
-                }))
-            });
-            let top_accounts = config.top_accounts.then(|| Arc::new(TopAccounts::new(background, store.reader())));
-            if let Some(top_accounts) = &top_accounts {
-                let (followed, sync) = (Arc::clone(top_accounts), sync.clone());
-                supervisor
-                    .spawn("top-accounts", move |cancel| Arc::clone(&followed).follow_until(sync.clone(), cancel));
+        let serving = match (listener, &node, &hooks) {
+            (Some(listener), Some(node), Some(hooks)) => {
+                let (names, page_prefix) = (Arc::clone(&names), page_prefix.clone());
+                let (index, supervisor) = (&index, &supervisor);
+                let parts = ServingParts { listener, index, node, hooks, names, token_prefix, page_prefix, supervisor };
+                let serving = ServingConfig {
+                    limits: config.limits,
+                    pages: config.pages,
+                    services: config.services,
+                    response_cache_bytes: memory.response_cache(),
+                };
+                Some(Serving::start(parts, serving, cancel.clone())?)
             }
-            let state = ApiState::new(ApiParts {
-                chain: store.reader(),
-                accounts: Arc::new(Accounts::new(node.clone(), store.accounts(), sync.clone())),
-                failures: Arc::clone(&failures),
-                nft_metadata: nft_metadata.clone(),
-                top_accounts: top_accounts.clone(),
-                records: store.user_records(),
-                verified: store.verified_contracts(),
-                verifier: config.verifier,
-                webhooks: hooks.registry(),
-                node: node.clone(),
-                sync: sync.clone(),
-                replica: shared.as_ref().and_then(|shared| shared.replica()),
-                tasks: supervisor.tasks(),
-                names: Arc::clone(&names),
-                access: config.access,
-                limits: config.limits,
-                shared_quotas: shared.as_ref().map(|shared| Arc::new(shared.quotas()) as Arc<dyn SharedQuotas>),
-                shared_jobs: shared.as_ref().map(|shared| Arc::new(shared.running_jobs()) as Arc<dyn SharedJobs>),
-                proxies: config.proxies.clone(),
-                token_prefix,
-                response_cache_bytes: config.memory.response_cache(),
-            });
-            let services = state.services();
-            let base_path = config.public_url.as_ref().map(PublicUrl::base_path).unwrap_or_default();
-            let pages = web::router(WebParts {
-                chain: services.chain.clone(),
-                accounts: services.accounts.clone(),
-                failures,
-                nft_metadata,
-                top_accounts: top_accounts.clone(),
-                node: node.clone(),
-                verified: services.verified.clone(),
-                jobs: services.jobs.clone(),
-                sync: sync.clone(),
-                names: Names {
-                    operator: Arc::clone(&names),
-                    token_prefix: page_prefix.clone(),
-                    chain: config.chain_name,
-                    coin: config.coin,
-                },
-                tour: config.tour,
-                branding: config.branding,
-                public_url: config.public_url,
-                pages_per_minute: config.pages_per_minute,
-                proxies: config.proxies,
-            });
-            let uses = state.key_uses();
-            let written = uses.clone();
-            supervisor.spawn("key-uses", move |cancel| written.clone().persist_until(cancel));
-            key_uses = Some(uses);
-            let requests = Arc::new(Requests::of_site()?);
-            served = Some(Served {
-                requests: Arc::clone(&requests),
-                api: state.metrics(),
-                jobs: services.jobs.clone(),
-                top_accounts,
-            });
-            let dialects = dialects::dialects(services);
-            let router = site::router(api::router(state, dialects), pages, requests, base_path);
-            let (connections, cancel) = (config.connections, cancel.clone());
-            serving = Some(tokio::spawn(async move {
-                api::serve(listener, router, connections, cancel).await.context("the API stopped serving")
-            }));
-        }
-
-        let sources = Sources {
-            roles,
-            is_shared: shared.is_some(),
-            memory: config.memory,
-            sync: sync.clone(),
-            progress: Arc::clone(&progress),
-            store: Arc::clone(&store),
-            replica: shared.as_ref().and_then(|shared| shared.replica()),
-            node: node.clone(),
-            tasks: supervisor.tasks(),
-            webhooks: hooks.as_ref().map(Hooks::records),
-            deliveries: hooks.as_ref().map(Hooks::metrics).unwrap_or_default(),
-            served,
+            _ => None,
         };
-        let names = NameReloader::new(config.name_files, names);
-        let requests = Arc::<OperatorRequests>::default();
-        let operated = Operated {
-            store: Arc::clone(&store),
-            node: node.as_ref().map(NodeClient::for_background),
-            requests: roles.index.then(|| Arc::clone(&requests)),
-            shared: shared.clone(),
-            webhooks: store.webhook_records(config.webhook_limits),
-            wake: hooks.as_ref().map(Hooks::wake),
-            keys: key_uses.clone(),
-            names: names.clone(),
+        let (serving, key_uses, served) = match serving {
+            Some(Serving { task, key_uses, served }) => (task, Some(key_uses), Some(served)),
+            None => (tokio::spawn(idle(cancel.clone())), None, None),
+        };
+
+        let names = NameReloader::new(config.names.files, names);
+        let admin = AdminParts {
+            roles,
+            memory,
+            index: &index,
+            progress: &progress,
+            node: node.as_ref(),
+            hooks: hooks.as_ref(),
+            webhook_limits: config.webhooks.limits,
+            key_uses: key_uses.as_ref(),
+            served,
+            names: &names,
+            data: config.data,
             log,
         };
-        let backups = Backups::new(Arc::clone(&store), config.data);
-        let admin = Admin::start(config.admin, sources, operated, backups, &cancel).await?;
+        let (admin, requests) = admin.start(config.admin, supervisor.tasks(), &cancel).await?;
 
         let background = Background::start()?;
         let following = match node.filter(|_| roles.index) {
@@ -237,14 +147,14 @@ impl Service {
                 let following = Following {
                     node,
                     node_config: config.node,
-                    on_new_chain: config.on_new_chain,
-                    store: Arc::clone(&store),
-                    is_shared: shared.is_some(),
+                    on_new_chain: config.indexing.on_new_chain,
+                    store: Arc::clone(&index.store),
+                    is_shared: index.shared.is_some(),
                     location: config.location,
-                    start_block: config.start_block,
-                    traces: config.traces,
+                    start_block: config.indexing.start_block,
+                    traces: config.indexing.traces,
                     page_prefix,
-                    waiting_blocks: config.memory.waiting_blocks(),
+                    waiting_blocks: memory.waiting_blocks(),
                     status,
                     progress: Arc::clone(&progress),
                     requests,
@@ -253,7 +163,11 @@ impl Service {
             }
             None => background.handle().spawn(idle(cancel.clone())),
         };
-        let serving = serving.unwrap_or_else(|| tokio::spawn(idle(cancel.clone())));
+        let (sending, sender) = match delivering {
+            Some(Delivering { dispatcher, sender }) => (dispatcher, sender),
+            None => (tokio::spawn(std::future::ready(())), None),
+        };
+        let Index { store, sync, .. } = index;
         Ok(Self {
             local_addr,
             sync,
@@ -273,7 +187,7 @@ impl Service {
 
     /// API keys and other records of users.
     #[cfg(feature = "demo")]
-    pub(crate) fn user_records(&self) -> Arc<dyn store::UserRecords> {
+    pub(crate) fn user_records(&self) -> Arc<dyn UserRecords> {
         self.store.user_records()
     }
 
@@ -349,14 +263,6 @@ async fn idle(cancel: CancellationToken) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).await.with_context(|| {
-        format!(
-            "cannot listen on {address}: choose another address with --listen, or stop the process that uses this one"
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use devchain::{DevChain, DevChainConfig};
@@ -364,7 +270,7 @@ mod tests {
     use ingest::IngestError;
 
     use super::*;
-    use crate::{cli::RunOptions, config};
+    use crate::config::{location::LocationOptions, node::NodeOptions, roles::RoleOptions, run_options::RunOptions};
 
     const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -374,12 +280,12 @@ mod tests {
         let rpc = chain.serve(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         let options = RunOptions {
-            rpc: vec![rpc.url().parse().unwrap()],
-            data: Some(folder.path().to_owned()),
-            listen: Some(SocketAddr::from(([127, 0, 0, 1], 0))),
+            node: NodeOptions { rpc: vec![rpc.url().parse().unwrap()] },
+            location: LocationOptions { data: Some(folder.path().to_owned()), ..LocationOptions::default() },
+            roles: RoleOptions { listen: Some(SocketAddr::from(([127, 0, 0, 1], 0))), ..RoleOptions::default() },
             ..RunOptions::default()
         };
-        let config = config::service_config(options).unwrap();
+        let config = ServiceConfig::new(options).unwrap();
         let service =
             Service::start(config, LogFilter::new("info").unwrap().0, CancellationToken::new()).await.unwrap();
         let mut sync = service.sync();

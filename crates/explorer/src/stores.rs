@@ -1,9 +1,10 @@
 //! Opens and repairs stores. The only module that names a storage engine.
 
+pub(crate) mod advice;
+
 use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
-use domain::ChainIdentity;
 pub(crate) use store::OlderIndex;
 use store::{RecordImport, Store, StoreError};
 pub(crate) use store_embedded::{ARCHIVED, Inspected, LostRecords, Reindex, Repair, Restoration};
@@ -11,11 +12,13 @@ use store_embedded::{EmbeddedStore, INDEX_VERSION, RECORDS_VERSION, StoreOptions
 pub(crate) use store_postgres::{Compacted, PostgresStore as SharedStore, QueueNews, Sender, ServerVersion, TableSize};
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
+use self::advice::{explain_opening, explain_opening_to_snapshot, explain_reindexing, explain_restoring};
 use crate::{
-    cli::DatabaseUrl,
-    config::Location,
-    memory::{MemoryBudget, StoreMemory},
-    open_files,
+    config::{
+        location::{DatabaseUrl, Location},
+        memory::{MemoryBudget, StoreMemory},
+    },
+    process::open_files,
 };
 
 /// The newest versions of an index and of records that can be read.
@@ -44,34 +47,95 @@ impl From<PostgresStore> for OpenStore {
     }
 }
 
-/// Opens a store, or creates one. Waits for a database that is not reachable.
-pub(crate) async fn open(
-    location: &Location,
-    memory: MemoryBudget,
-    older_index: OlderIndex,
-) -> anyhow::Result<OpenStore> {
-    let opened = open_any(location, memory, older_index).await?;
-    admit(opened.store.as_ref(), location).await?;
-    Ok(opened)
+/// How a store is opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opening<'a> {
+    pub(crate) location: &'a Location,
+    pub(crate) create: Create,
+    pub(crate) older_index: OlderIndex,
+    pub(crate) purpose: Purpose,
 }
 
-async fn open_any(location: &Location, memory: MemoryBudget, older_index: OlderIndex) -> anyhow::Result<OpenStore> {
-    match location {
-        Location::Folder(data) => Ok(open_folder(data, folder_options(memory, older_index))?.into()),
-        Location::Database { url, read_url } => {
-            let StoreMemory { writer_cache_entries, .. } = memory.store();
-            let read_url = read_url.as_ref().map(|url| url.reveal().to_owned());
-            let options = PostgresOptions { writer_cache_entries, read_url, older_index, ..PostgresOptions::default() };
-            loop {
-                match PostgresStore::open(url.reveal(), options.clone()).await {
-                    Err(OpenError::Store(error)) if error.is_transient() => {
-                        tracing::warn!(%error, "waiting for the database");
-                        tokio::time::sleep(RETRY).await;
-                    }
-                    opened => return Ok(opened.map_err(explain_database)?.into()),
+/// Whether a missing data folder is created. The tables of a database always are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Create {
+    IfMissing,
+    No,
+}
+
+/// What a store is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A service with this much memory. It waits for a database that is not reachable.
+    Service(MemoryBudget),
+    /// A command that reads or changes what is in it.
+    Command,
+    /// All records are copied from or to it.
+    CopyRecords,
+    /// The tables of a database are created, compacted or measured.
+    Tables,
+    Snapshot,
+}
+
+impl<'a> Opening<'a> {
+    /// An existing store for a command that reads or changes what is in it.
+    pub(crate) fn of_command(location: &'a Location, older_index: OlderIndex) -> Self {
+        Self { location, create: Create::No, older_index, purpose: Purpose::Command }
+    }
+
+    pub(crate) async fn open(self) -> anyhow::Result<OpenStore> {
+        let opened = match self.location {
+            Location::Folder(data) => self.open_folder(data)?.into(),
+            Location::Database { url, read_url } => self.open_database(url, read_url.as_ref()).await?.into(),
+        };
+        if matches!(self.purpose, Purpose::Service(_) | Purpose::Command) {
+            require_complete_records(&opened, self.location).await?;
+        }
+        Ok(opened)
+    }
+
+    fn open_folder(self, data: &Path) -> anyhow::Result<EmbeddedStore> {
+        if self.create == Create::No {
+            require(data)?;
+        }
+        let options = match self.purpose {
+            Purpose::Service(memory) => folder_options(memory, self.older_index),
+            _ => StoreOptions { older_index: self.older_index, ..StoreOptions::default() },
+        };
+        EmbeddedStore::open(data, options).map_err(|error| match self.purpose {
+            Purpose::Snapshot => explain_opening_to_snapshot(error, data),
+            _ => explain_opening(error, data),
+        })
+    }
+
+    async fn open_database(self, url: &DatabaseUrl, read_url: Option<&DatabaseUrl>) -> anyhow::Result<PostgresStore> {
+        let mut options = PostgresOptions { older_index: self.older_index, ..PostgresOptions::default() };
+        let Purpose::Service(memory) = self.purpose else {
+            return PostgresStore::open(url.reveal(), options).await.map_err(explain_database);
+        };
+        options.writer_cache_entries = memory.store().writer_cache_entries;
+        options.read_url = read_url.map(|url| url.reveal().to_owned());
+        loop {
+            match PostgresStore::open(url.reveal(), options.clone()).await {
+                Err(OpenError::Store(error)) if error.is_transient() => {
+                    tracing::warn!(%error, "waiting for the database");
+                    tokio::time::sleep(RETRY).await;
                 }
+                opened => return opened.map_err(explain_database),
             }
         }
+    }
+}
+
+/// Refuses a store that has only a part of the records of a file. From now on, it has records of its own.
+async fn require_complete_records(opened: &OpenStore, location: &Location) -> anyhow::Result<()> {
+    let transfer = opened.store.record_transfer();
+    match transfer.find_import().await? {
+        None => Ok(()),
+        Some(RecordImport { is_complete: false, source, .. }) => bail!(
+            "{location} has only a part of the records of {source}: run `explorer records import` again, until it is complete"
+        ),
+        Some(_) => Ok(transfer.save_import(None).await?),
     }
 }
 
@@ -83,75 +147,8 @@ fn folder_options(memory: MemoryBudget, older_index: OlderIndex) -> StoreOptions
 
 /// Opens the new index beside the one of a data folder, or begins one.
 pub(crate) fn open_reindex(reindex: &Reindex, memory: MemoryBudget) -> anyhow::Result<Arc<dyn Store>> {
-    let store = reindex.open(folder_options(memory, OlderIndex::Refuse)).map_err(|error| {
-        let folder = reindex.folder().display();
-        let advice = match &error {
-            StoreError::InUse => format!("another `explorer reindex` fills {folder}"),
-            StoreError::OlderSchema { .. } | StoreError::NewerSchema { .. } => {
-                format!("another version has begun to fill {folder}: begin again with --from-scratch")
-            }
-            StoreError::Damaged { .. } | StoreError::Corrupt(_) => {
-                format!("{folder} is damaged: begin again with --from-scratch")
-            }
-            _ => format!("cannot open {folder}"),
-        };
-        anyhow!(error).context(advice)
-    })?;
-    Ok(Arc::new(store))
-}
-
-/// Opens an existing store for a maintenance command.
-pub(crate) async fn open_existing(location: &Location) -> anyhow::Result<Arc<dyn Store>> {
-    require_folder(location)?;
-    let store = open_or_create(location, OlderIndex::Refuse).await?.store;
-    admit(store.as_ref(), location).await?;
-    Ok(store)
-}
-
-/// Opens an existing store for a command that uses nothing but records.
-pub(crate) async fn open_records(location: &Location) -> anyhow::Result<Arc<dyn Store>> {
-    require_folder(location)?;
-    let store = open_or_create(location, OlderIndex::Leave).await?.store;
-    admit(store.as_ref(), location).await?;
-    Ok(store)
-}
-
-/// Opens or creates a store that takes the records of a file.
-pub(crate) async fn open_to_import(location: &Location) -> anyhow::Result<OpenStore> {
-    open_or_create(location, OlderIndex::Refuse).await
-}
-
-/// Opens an existing store, whose records are written to a file.
-pub(crate) async fn open_to_export(location: &Location) -> anyhow::Result<OpenStore> {
-    require_folder(location)?;
-    open_or_create(location, OlderIndex::Leave).await
-}
-
-async fn open_or_create(location: &Location, older_index: OlderIndex) -> anyhow::Result<OpenStore> {
-    match location {
-        Location::Folder(data) => {
-            Ok(open_folder(data, StoreOptions { older_index, ..StoreOptions::default() })?.into())
-        }
-        Location::Database { url, .. } => Ok(open_database(url, older_index).await?.into()),
-    }
-}
-
-/// Refuses a store that has only a part of the records of a file. From now on, it has records of its own.
-async fn admit(store: &dyn Store, location: &Location) -> anyhow::Result<()> {
-    let transfer = store.record_transfer();
-    match transfer.find_import().await? {
-        None => Ok(()),
-        Some(RecordImport { is_complete: false, source, .. }) => bail!(
-            "{location} has only a part of the records of {source}: run `explorer records import` again, until it is complete"
-        ),
-        Some(_) => Ok(transfer.save_import(None).await?),
-    }
-}
-
-/// Opens a database, and creates or updates its tables.
-pub(crate) async fn open_database(url: &DatabaseUrl, older_index: OlderIndex) -> anyhow::Result<SharedStore> {
-    let options = PostgresOptions { older_index, ..PostgresOptions::default() };
-    PostgresStore::open(url.reveal(), options).await.map_err(explain_database)
+    let opened = reindex.open(folder_options(memory, OlderIndex::Refuse));
+    Ok(Arc::new(opened.map_err(|error| explain_reindexing(error, reindex.folder()))?))
 }
 
 /// Restores a damaged data folder to its last intact commit; None if it is not damaged.
@@ -163,21 +160,6 @@ pub(crate) fn repair(data: &Path) -> anyhow::Result<Option<Repair>> {
             data.display()
         )
     })
-}
-
-/// Opens an existing data folder, from which a snapshot is taken.
-pub(crate) fn open_to_snapshot(data: &Path) -> anyhow::Result<Arc<dyn Store>> {
-    require(data)?;
-    let options = StoreOptions { older_index: OlderIndex::Leave, ..StoreOptions::default() };
-    let store = EmbeddedStore::open(data, options).map_err(|error| match error {
-        StoreError::InUse => anyhow!(error).context(format!(
-            "an explorer has {} open and does not listen on its admin socket: give the socket with --admin-socket, or stop it \
-             for the snapshot",
-            data.display()
-        )),
-        other => explain_open(other, data),
-    })?;
-    Ok(Arc::new(store))
 }
 
 /// Says what a snapshot that nothing else uses contains. The process may have another store open.
@@ -213,10 +195,10 @@ pub(crate) fn has_index(data: &Path) -> bool {
 
 /// Begins to fill a data folder without an index; it may have other files, such as the key of webhook secrets.
 pub(crate) fn begin_bootstrap(data: &Path) -> anyhow::Result<Restoration> {
-    Restoration::begin_beside_files(data).map_err(|error| explain_open(error, data))
+    Restoration::begin_beside_files(data).map_err(|error| explain_opening(error, data))
 }
 
-/// Rewrites a snapshot to a new folder, without any record of users.
+/// Rewrites a snapshot to a new folder, without any records of users.
 pub(crate) fn copy_index(snapshot: &Path, into: &Path) -> Result<(), StoreError> {
     store_embedded::copy_index(snapshot, into, StoreOptions::default())
 }
@@ -226,73 +208,11 @@ pub(crate) fn open_bootstrapped(files: &Path) -> anyhow::Result<Arc<dyn Store>> 
     Ok(Arc::new(EmbeddedStore::open(files, StoreOptions::default())?))
 }
 
-/// Why the chain of a node is not that of a snapshot.
-pub(crate) fn explain_bootstrapped(error: StoreError) -> anyhow::Error {
-    let advice = match &error {
-        StoreError::OtherChain { .. } => "the snapshot has another chain than the node: use one of this chain",
-        StoreError::OtherStart { .. } => {
-            "the snapshot begins at another block than --start-block: leave one of them out"
-        }
-        _ => "cannot use the snapshot",
-    };
-    anyhow!(error).context(advice)
-}
-
-fn explain_restoring(error: StoreError, data: &Path) -> anyhow::Error {
-    let data = data.display();
-    let advice = match &error {
-        StoreError::NotEmpty { .. } => "a snapshot is restored to an empty folder: give one with --data".to_owned(),
-        StoreError::InUse => format!("an explorer has {data} open: give an empty folder with --data"),
-        StoreError::Damaged { .. } => "the snapshot is damaged: use another one".to_owned(),
-        _ => format!("cannot restore the snapshot to {data}"),
-    };
-    anyhow!(error).context(advice)
-}
-
-fn require_folder(location: &Location) -> anyhow::Result<()> {
-    match location {
-        Location::Folder(data) => require(data),
-        Location::Database { .. } => Ok(()),
-    }
-}
-
 fn require(data: &Path) -> anyhow::Result<()> {
     if !data.is_dir() {
         bail!("there is no data folder {}: give the right one with --data", data.display());
     }
     Ok(())
-}
-
-fn open_folder(data: &Path, options: StoreOptions) -> anyhow::Result<EmbeddedStore> {
-    EmbeddedStore::open(data, options).map_err(|error| explain_open(error, data))
-}
-
-fn explain_open(error: StoreError, data: &Path) -> anyhow::Error {
-    let data = data.display();
-    let advice = match &error {
-        StoreError::InUse => {
-            format!("another explorer has {data} open: stop it, or use another folder with --data")
-        }
-        StoreError::NewerSchema { .. } | StoreError::NewerRecords { .. } => {
-            format!("{data} was written by a newer explorer: use that one, or another folder with --data")
-        }
-        StoreError::OlderSchema { .. } => {
-            format!(
-                "the index in {data} was written by an older explorer: `explorer run` indexes the chain again, and keeps keys, \
-                 webhooks and verified contracts (`explorer reindex` indexes it while the older one goes on serving)"
-            )
-        }
-        StoreError::UnusableReindex { folder, .. } => format!(
-            "the index in {data} was written by an older explorer, and `explorer reindex` has begun a new one: complete that one \
-             and stop the command, or remove {folder}, then `explorer run` begins with an empty index"
-        ),
-        StoreError::Damaged { .. } | StoreError::Corrupt(_) => format!(
-            "{data} is damaged: restore a backup, or run `explorer repair --data {data}` to drop unreadable data (it reports \
-             what is lost), or index into an empty folder"
-        ),
-        _ => format!("cannot open the data folder {data}"),
-    };
-    anyhow!(error).context(advice)
 }
 
 fn explain_database(error: OpenError) -> anyhow::Error {
@@ -316,33 +236,6 @@ fn explain_database(error: OpenError) -> anyhow::Error {
              the role index, empties it to index the chain again, and keeps keys, webhooks and verified contracts"
         }
         OpenError::Store(_) => "cannot open the database",
-    };
-    anyhow!(error).context(advice)
-}
-
-/// What to do if the node serves another chain than the indexed one.
-pub(crate) fn advise_other_chain(location: &Location, indexed: &ChainIdentity, found: &ChainIdentity) -> String {
-    let (name, other) = match location {
-        Location::Folder(data) => (data.display().to_string(), "folder with --data"),
-        Location::Database { .. } => ("the database".to_owned(), "database with --database"),
-    };
-    format!(
-        "{name} holds another chain than the node's: it has {indexed}, the node is on {found}. Point --rpc at the right node, use \
-         another {other}, or give --on-new-chain reset once, which drops the index and keeps keys, webhooks and verified sources"
-    )
-}
-
-pub(crate) fn explain_binding(error: StoreError, location: &Location) -> anyhow::Error {
-    let (name, other) = match location {
-        Location::Folder(data) => (data.display().to_string(), "folder with --data"),
-        Location::Database { .. } => ("the database".to_owned(), "database with --database"),
-    };
-    let advice = match &error {
-        StoreError::OtherChain { stored, requested } => advise_other_chain(location, stored, requested),
-        StoreError::OtherStart { stored, .. } => {
-            format!("{name} begins at block {stored}: leave --start-block out, or use another {other}")
-        }
-        _ => format!("cannot use {name}"),
     };
     anyhow!(error).context(advice)
 }

@@ -4,23 +4,16 @@
 use std::sync::LazyLock;
 
 use axum::{
-    Router,
     body::Bytes,
-    extract::{Path, State},
     http::{
-        HeaderValue, StatusCode,
+        HeaderValue,
         header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE},
     },
     response::{IntoResponse, Response},
-    routing::get,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{branding::Logo, pages::App};
-
-const IMMUTABLE: &str = "public, max-age=31536000, immutable";
-const ONE_DAY: &str = "public, max-age=86400";
-const ICON: &str = include_str!("../assets/icon.svg");
+pub(crate) const ICON: &str = include_str!("../assets/icon.svg");
 
 pub(crate) static STYLE: LazyLock<Asset> = LazyLock::new(|| Asset::style("style", include_str!("../assets/style.css")));
 pub(crate) static SCRIPT: LazyLock<Asset> =
@@ -63,36 +56,12 @@ impl Asset {
         &self.content
     }
 
-    fn response(&self, caching: &'static str) -> Response {
+    pub(crate) fn response(&self, caching: &'static str) -> Response {
         let headers = [(CONTENT_TYPE, self.kind), (CACHE_CONTROL, caching)];
         let mut response = (headers, self.content.clone()).into_response();
         if let Some(policy) = self.policy {
             response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
         }
         response
-    }
-}
-
-pub(crate) fn router() -> Router<App> {
-    Router::new()
-        .route("/assets/{name}", get(get_asset))
-        .route("/favicon.ico", get(get_icon))
-        .route("/favicon.svg", get(get_icon))
-}
-
-async fn get_asset(State(app): State<App>, Path(name): Path<String>) -> Response {
-    let own: [&Asset; 4] = [&STYLE, &SCRIPT, &THEME, &FORMS];
-    let mut assets = own.into_iter().chain(app.branding.assets());
-    match assets.find(|asset| asset.path.strip_prefix("/assets/") == Some(name.as_str())) {
-        Some(asset) => asset.response(IMMUTABLE),
-        None => StatusCode::NOT_FOUND.into_response(),
-    }
-}
-
-/// Browsers show it whatever its name: the response has its type.
-async fn get_icon(State(app): State<App>) -> Response {
-    match app.branding.logo().map(Logo::asset) {
-        Some(logo) => logo.response(ONE_DAY),
-        None => ([(CONTENT_TYPE, "image/svg+xml"), (CACHE_CONTROL, ONE_DAY)], ICON).into_response(),
     }
 }

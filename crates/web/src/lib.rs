@@ -15,14 +15,17 @@ mod form;
 mod frame;
 mod interfaces;
 mod layers;
-mod method;
+mod methods;
 mod names;
 mod page_names;
 mod pages;
 mod public_url;
+mod recent_days;
+mod routes;
 mod server_address;
 mod state;
 mod tour;
+mod verified_names;
 mod view;
 
 use std::sync::Arc;
@@ -33,15 +36,20 @@ pub use branding::{
     Accent, Branding, Colour, FooterLink, FooterLinks, InvalidColour, InvalidFooterLink, Logo, LogoError, LowContrast,
 };
 pub use names::Names;
-pub use pages::ROUTES;
 pub use public_url::PublicUrl;
 pub use state::WebParts;
 pub use tour::TourStop;
+
+/// The patterns of all pages, assets and redirects, for metrics.
+#[must_use]
+pub fn list_routes() -> Vec<&'static str> {
+    pages::routes().patterns
+}
 
 /// All pages, wrapped in their layers.
 pub fn router(parts: WebParts) -> Router {
     let state = Arc::new(state::WebState::new(parts));
     let (budget, base_path) = (Arc::clone(&state.budget), state.base_path.clone());
-    let router = pages::router().merge(assets::router()).fallback(pages::show_not_found);
+    let router = pages::routes().router.fallback(pages::show_not_found);
     layers::wrap(router.with_state(state), budget, base_path)
 }

@@ -1,12 +1,7 @@
-//! Names of the addresses on one page.
-//!
-//! While a page is put together, its links only note their addresses. All of them are looked up at once before the page is
-//! rendered, so that a page costs the same few queries however many links it has.
+//! Looks up the names of the addresses on a page.
 
 use std::{
-    collections::{BTreeSet, HashMap},
-    ops::Deref,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    collections::HashMap,
     time::{Duration, Instant},
 };
 
@@ -19,90 +14,13 @@ use store::StoreError;
 use crate::{
     error::PageError,
     frame,
-    names::Names,
     state::WebState,
-    view::{AddressLink, Direction, TokenLink, sanitize_name},
+    view::{Kind, Known, PageNames, sanitize_name},
 };
 
 const CACHED_ADDRESSES: usize = 20_000;
 /// Short, since tokens get names and contracts are verified.
 const CACHED_FOR: Duration = Duration::from_secs(30);
-
-/// What the index knows about an address.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Known {
-    /// That the contract gives itself: the symbol of a token, or the name in a verified source. Anyone can choose it.
-    pub(crate) name: Option<String>,
-    pub(crate) kind: Kind,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// An account, or an address that is not indexed.
-    #[default]
-    Account,
-    Contract,
-    VerifiedContract,
-}
-
-/// Filled before the page is rendered.
-pub(crate) type KnownAddresses = Arc<OnceLock<HashMap<Address, Known>>>;
-
-/// The names of one page.
-pub(crate) struct PageNames {
-    names: Names,
-    /// The address that the page is about.
-    subject: Option<Address>,
-    noted: Mutex<BTreeSet<Address>>,
-    known: KnownAddresses,
-}
-
-impl Deref for PageNames {
-    type Target = Names;
-
-    fn deref(&self) -> &Names {
-        &self.names
-    }
-}
-
-impl PageNames {
-    fn new(names: Names) -> Self {
-        Self { names, subject: None, noted: Mutex::default(), known: KnownAddresses::default() }
-    }
-
-    pub(crate) fn address(&self, address: Address) -> AddressLink {
-        let link = AddressLink::new(address, self.names.label(&address).as_deref(), self.note(address));
-        if self.subject == Some(address) { link.here() } else { link }
-    }
-
-    /// For the page of an address.
-    pub(crate) fn about(self, address: Address) -> Self {
-        Self { subject: Some(address), ..self }
-    }
-
-    pub(crate) fn direction(&self, from: Address, to: Option<Address>) -> Option<Direction> {
-        let subject = self.subject?;
-        Some(match (from == subject, to == Some(subject)) {
-            (true, true) => Direction::ToSelf,
-            (true, false) => Direction::Out,
-            (false, _) => Direction::In,
-        })
-    }
-
-    pub(crate) fn token(&self, address: Address, symbol: &str, name: &str) -> TokenLink {
-        TokenLink::new(address, symbol, name, self.note(address))
-    }
-
-    /// Without names that were read from the contract, a link shows the address.
-    pub(crate) fn token_if_read(&self, address: Address, symbol: Option<&str>, name: Option<&str>) -> TokenLink {
-        self.token(address, symbol.unwrap_or_default(), name.unwrap_or_default())
-    }
-
-    fn note(&self, address: Address) -> KnownAddresses {
-        self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(address);
-        Arc::clone(&self.known)
-    }
-}
 
 /// What was known about an address, and when.
 #[derive(Debug, Clone)]
@@ -124,9 +42,7 @@ impl WebState {
 
     /// Renders a page after its addresses were looked up.
     pub(crate) async fn page(&self, names: &PageNames, template: &impl Template) -> Result<Response, PageError> {
-        let noted = std::mem::take(&mut *names.noted.lock().unwrap_or_else(PoisonError::into_inner));
-        // Filled only here.
-        let _ = names.known.set(self.known_addresses(noted.into_iter().collect()).await?);
+        names.set_known(self.known_addresses(names.take_noted()).await?);
         frame::page(template)
     }
 

@@ -23,9 +23,10 @@ use crate::{
     interfaces::Interfaces,
     names::Names,
     page_names::{self, CachedName},
-    pages::{RecentDays, VerifiedNames},
     public_url::PublicUrl,
+    recent_days::RecentDays,
     tour::TourStop,
+    verified_names::VerifiedNames,
 };
 
 /// How long something is cached on a chain for development.
@@ -55,6 +56,9 @@ pub struct WebParts {
     pub pages_per_minute: Option<NonZeroU32>,
     pub proxies: TrustedProxies,
 }
+
+/// The state as handlers extract it.
+pub(crate) type App = Arc<WebState>;
 
 /// The state that handlers share.
 pub(crate) struct WebState {
@@ -91,6 +95,8 @@ impl WebState {
         let site_url = parts.public_url.map(|url| url.to_string().into());
         let budget = Arc::new(PageBudget::new(parts.pages_per_minute, parts.proxies));
         Self {
+            verified_names: VerifiedNames::new(Arc::clone(&parts.verified)),
+            days: RecentDays::new(Arc::clone(&parts.chain)),
             known: KnownContracts::new(parts.node.clone(), Arc::clone(&parts.chain), Arc::clone(&parts.verified)),
             chain: parts.chain,
             accounts: parts.accounts,
@@ -110,8 +116,6 @@ impl WebState {
             names: parts.names,
             tour: parts.tour,
             known_names: page_names::cache(),
-            verified_names: VerifiedNames::default(),
-            days: RecentDays::default(),
             base_path,
             branding: parts.branding,
             site_url,

@@ -2,10 +2,14 @@
 
 mod amount;
 mod chart;
+mod direction;
 mod fields;
+mod known_addresses;
 mod links;
 mod list_file;
 mod log;
+mod method;
+mod page_names;
 mod pager;
 mod rows;
 mod source;
@@ -15,12 +19,16 @@ mod token_lines;
 
 pub(crate) use amount::{Amount, counted, grouped, in_units};
 pub(crate) use chart::{Axes, Chart};
+pub(crate) use direction::Direction;
 pub(crate) use fields::{DecodedView, FieldRow, FieldValue};
+pub(crate) use known_addresses::{Kind, Known};
 pub(crate) use links::{AddressLink, BlockLink, NftLink, TokenLink, TransactionLink, short};
 pub(crate) use list_file::ListFile;
 pub(crate) use log::{ListedLog, LogRow};
+pub(crate) use method::{Methods, method_name, method_name_of};
+pub(crate) use page_names::PageNames;
 pub(crate) use pager::{Pager, Paging};
-pub(crate) use rows::{BlockRow, Direction, InternalRow, ReachView, TradeRow, TransactionRow, TransferRow};
+pub(crate) use rows::{BlockRow, InternalRow, ReachView, TradeRow, TransactionRow, TransferRow};
 pub(crate) use source::lines as source_lines;
 pub(crate) use text::{sanitize_name, sanitize_text, url_encode};
 pub(crate) use time::Moment;

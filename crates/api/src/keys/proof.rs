@@ -8,7 +8,7 @@ use super::{
 /// Maximum difference between the signed time and now, in both directions.
 const TOLERANCE_MILLIS: u64 = 5 * 60 * 1_000;
 /// Timestamps in milliseconds are larger than this; those in seconds are smaller for another 3,000 years.
-const LARGEST_SECONDS: u64 = 100_000_000_000;
+const MAX_SECONDS: u64 = 100_000_000_000;
 
 /// The content of the message that the owner of an address signs to get a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Proof {
 
     pub(crate) fn check_time(&self, now: UnixMillis) -> Result<(), ProofError> {
         match self.signed_at {
-            seconds if seconds < LARGEST_SECONDS => Err(ProofError::Seconds),
+            seconds if seconds < MAX_SECONDS => Err(ProofError::Seconds),
             then if then.saturating_add(TOLERANCE_MILLIS) < now => Err(ProofError::Expired),
             then if then > now.saturating_add(TOLERANCE_MILLIS) => Err(ProofError::InFuture),
             _ => Ok(()),

@@ -9,10 +9,10 @@ use axum::{
 };
 use client_address::{Client, TrustedProxies};
 
+use super::dialect_rules::{DialectAdmission, DialectRules};
 use crate::{
     ApiMetrics,
     clock::unix_millis_now,
-    dialect::{DialectAdmission, DialectRules},
     error::ApiError,
     keys::{Caller, KeyRing, KeyText},
     limits::{LimitDecision, LimitedCaller, RateLimits},
@@ -39,8 +39,8 @@ pub(crate) enum Identity {
     Unknown(ApiError),
 }
 
-/// The result of admission.
-pub(super) struct Admitted {
+/// The result of a check.
+pub(super) struct Checked {
     /// Why the request is rejected.
     pub(super) rejection: Option<ApiError>,
     /// For the rate limit headers; None outside the API.
@@ -48,18 +48,18 @@ pub(super) struct Admitted {
 }
 
 impl Admission {
-    /// Admits or rejects a request to the API or to a dialect. Adds the [`Client`] and the [`Caller`] to the request's
+    /// Accepts or rejects a request to the API or to a dialect. Adds the [`Client`] and the [`Caller`] to the request's
     /// extensions.
-    pub(super) async fn admit(&self, request: &mut Request, dialect: Option<&DialectRules>) -> Admitted {
+    pub(super) async fn check(&self, request: &mut Request, dialect: Option<&DialectRules>) -> Checked {
         let scope = Scope::of(request, dialect);
         if scope == Scope::Outside {
-            return Admitted { rejection: None, limits: None };
+            return Checked { rejection: None, limits: None };
         }
         let client = self.client_of(request);
         request.extensions_mut().insert(client);
         match scope {
-            Scope::Outside | Scope::Handler => return Admitted { rejection: None, limits: None },
-            Scope::Unlimited => return Admitted { rejection: None, limits: Some(self.limits.peek(client).await) },
+            Scope::Outside | Scope::Handler => return Checked { rejection: None, limits: None },
+            Scope::Unlimited => return Checked { rejection: None, limits: Some(self.limits.peek(client).await) },
             Scope::Limited => {}
         }
         let identity = self.identify_header(request.headers()).await;
@@ -67,13 +67,13 @@ impl Admission {
         match caller {
             Ok(caller) => {
                 request.extensions_mut().insert(caller);
-                Admitted { rejection: None, limits: Some(decision) }
+                Checked { rejection: None, limits: Some(decision) }
             }
-            Err(error) => Admitted { rejection: Some(error), limits: Some(decision) },
+            Err(error) => Checked { rejection: Some(error), limits: Some(decision) },
         }
     }
 
-    /// Counts a request, and admits or rejects it.
+    /// Counts a request, and accepts or rejects it.
     pub(crate) async fn decide(&self, client: Client, identity: Identity) -> (Result<Caller, ApiError>, LimitDecision) {
         let decision = self.limits.try_acquire(client, limited_caller(&identity)).await;
         let caller = match (decision.retry_after(), identity) {
@@ -119,7 +119,7 @@ impl Admission {
     }
 }
 
-/// How a request is admitted.
+/// How a request is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     /// Not a request to an API.

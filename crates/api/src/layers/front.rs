@@ -22,14 +22,18 @@ use tower_http::{
 use tracing::Instrument;
 
 use super::{
-    Admission, IndexedBlock, admission::Admitted, conditional, deadline, indexed_block::MinBlock, panic::PanicResponse,
-    request_id::RequestId, url_length,
+    admission::{Admission, Checked},
+    conditional, deadline,
+    dialect_rules::DialectRules,
+    indexed_block::IndexedBlock,
+    panic::PanicResponse,
+    request_id::RequestId,
+    url_length,
 };
 use crate::{
     clock::unix_now,
-    dialect::DialectRules,
     error::ApiError,
-    response_cache::{CachedRequest, ResponseCache},
+    response_cache::{CachedRequest, MinBlock, ResponseCache},
 };
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
@@ -71,7 +75,7 @@ impl Parts {
         let started = Instant::now();
         let dialect = self.dialects.iter().find(|dialect| (dialect.owns)(request.uri().path()));
         let conditions = conditional::IfNoneMatch::of(&request);
-        let Admitted { rejection, limits } = self.admission.admit(&mut request, dialect).await;
+        let Checked { rejection, limits } = self.admission.check(&mut request, dialect).await;
         let mut response = match rejection {
             Some(error) => error.into_response(),
             None => self.answer(request, dialect.is_some()).await,

@@ -3,7 +3,7 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::{
-    LimitDecision, Quota,
+    decision::{LimitDecision, Quota},
     request_log::{QuotaState, WINDOW},
 };
 

@@ -12,7 +12,7 @@ use quick_cache::sync::Cache;
 use store::{QuotaCaller, QuotaUse, SharedQuotas, StoreError};
 
 use super::{
-    LimitDecision, Quota,
+    decision::{LimitDecision, Quota},
     request_log::{QuotaState, WINDOW},
 };
 

@@ -6,7 +6,7 @@ use super::{
     path::FromPathSegment,
 };
 use crate::{
-    fuzzing::refused,
+    fuzzing::refusal::refused,
     wire::{CallRequest, NewKeyRequest, NewWebhookRequest, VerifyRequest, WebhookChangeRequest},
 };
 

@@ -4,13 +4,13 @@ use enrichment::{AccountSource, SourcedAccount};
 use store::VerifiedContracts;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::App;
 use crate::{
     ApiState,
     document::{BadParameter, NoSuchAddress, NodeOrIndexUnavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{AddressInPath, Paging, ValidPath, ValidQuery},
+    state::App,
     wire,
 };
 

@@ -2,12 +2,12 @@ use axum::extract::State;
 use domain::Address;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::App;
 use crate::{
     document::BadParameter,
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{AddressInPath, Paging, ValidPath, ValidQuery},
+    state::App,
     wire,
 };
 

@@ -4,13 +4,14 @@ use axum::extract::State;
 use domain::{Address, Artifacts, VerifiedCode};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{App, contracts::code_hash};
+use super::contracts::code_hash;
 use crate::{
     ApiState,
     document::{BadParameter, NoArtifact, NodeOrIndexUnavailable, NotVerified},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{AddressInPath, ValidPath},
+    state::App,
     wire,
 };
 

@@ -4,12 +4,12 @@ use enrichment::{Inexact, coin_history, token_history};
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::App;
 use crate::{
     document::{BadParameter, NoSuchAddressOrToken, NodeOrIndexUnavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{AddressInPath, FromQuery, Query, ValidPath, ValidQuery},
+    state::App,
     wire,
 };
 

@@ -2,12 +2,12 @@ use axum::extract::State;
 use domain::{BlockId, BlockRange};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::App;
 use crate::{
     document::{BadParameter, NoSuchBlock},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{Paging, ValidPath, ValidQuery},
+    state::App,
     wire,
 };
 

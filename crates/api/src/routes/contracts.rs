@@ -4,13 +4,13 @@ use domain::{Address, B256, BlockId, BlockRef};
 use node::CallBlock;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::App;
 use crate::{
     ApiState,
     document::{BadCall, BadParameter, CallFailed, NodeOrIndexUnavailable, NotVerified},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{AddressInPath, Paging, ValidBody, ValidPath, ValidQuery},
+    state::App,
     wire,
 };
 

@@ -7,7 +7,7 @@ use axum::{
         header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, REFERRER_POLICY},
     },
     response::{IntoResponse, Response},
-    routing::get,
+    routing::{MethodRouter, get},
 };
 
 use crate::json_response::entity_tag;
@@ -17,19 +17,24 @@ const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 
-pub(crate) const ROUTES: [&str; 3] = ["/docs", "/docs/docs.css", "/docs/docs.js"];
-
-pub(crate) fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    Router::new()
-        .route("/docs", get(async || file(include_str!("../../assets/docs/index.html"), "text/html; charset=utf-8")))
-        .route(
-            "/docs/docs.css",
-            get(async || file(include_str!("../../assets/docs/docs.css"), "text/css; charset=utf-8")),
-        )
-        .route(
+/// All files, with their paths.
+fn routes<S: Clone + Send + Sync + 'static>() -> [(&'static str, MethodRouter<S>); 3] {
+    [
+        ("/docs", get(async || file(include_str!("../../assets/docs/index.html"), "text/html; charset=utf-8"))),
+        ("/docs/docs.css", get(async || file(include_str!("../../assets/docs/docs.css"), "text/css; charset=utf-8"))),
+        (
             "/docs/docs.js",
             get(async || file(include_str!("../../assets/docs/docs.js"), "text/javascript; charset=utf-8")),
-        )
+        ),
+    ]
+}
+
+pub(crate) fn list_routes() -> impl Iterator<Item = &'static str> {
+    routes::<()>().into_iter().map(|(path, _)| path)
+}
+
+pub(crate) fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    routes().into_iter().fold(Router::new(), |router, (path, methods)| router.route(path, methods))
 }
 
 fn file(content: &'static str, kind: &'static str) -> Response {

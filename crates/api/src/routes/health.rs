@@ -3,10 +3,10 @@ use std::time::Instant;
 use axum::{extract::State, http::StatusCode};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::App;
 use crate::{
     clock::unix_now,
     json_response::{Freshness, JsonResponse},
+    state::App,
     wire::Health,
 };
 

@@ -1,7 +1,6 @@
 use axum::{extract::State, http::StatusCode};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::App;
 use crate::{
     clock::unix_millis_now,
     document::{BadBody, BadParameter, BadProof, KeyConflict, NeedsKey, NoSuchKey, NodeOrIndexUnavailable, NotOwner},
@@ -9,6 +8,7 @@ use crate::{
     json_response::{Freshness, JsonResponse},
     keys::{Caller, OwnerGuard},
     params::{KeyIdParam, OwnerParams, ValidBody, ValidPath, ValidQuery},
+    state::App,
     wire,
 };
 

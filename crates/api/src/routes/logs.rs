@@ -3,12 +3,12 @@ use domain::{Address, B256, LogFilter};
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::App;
 use crate::{
     document::BadParameter,
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{Blocks, FromQuery, Paging, Query, ValidQuery},
+    state::App,
     wire,
 };
 

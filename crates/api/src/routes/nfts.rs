@@ -6,13 +6,13 @@ use axum::{
 use domain::{Address, Nft};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::App;
 use crate::{
     ApiState,
     document::{BadParameter, ImagePending, NoImage, NoSuchToken, NoSuchTokenId},
     error::ApiError,
     json_response::{Freshness, JsonResponse, entity_tag},
     params::{AddressInPath, Paging, TokenIdPath, ValidPath, ValidQuery},
+    state::App,
     wire,
 };
 

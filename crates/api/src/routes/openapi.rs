@@ -12,8 +12,10 @@ use axum::{
 use flate2::{Compression, write::GzEncoder};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::App;
-use crate::json_response::{Freshness, json_response};
+use crate::{
+    json_response::{Freshness, json_response},
+    state::App,
+};
 
 /// The serialized OpenAPI document, compressed once.
 #[derive(Debug, Clone)]

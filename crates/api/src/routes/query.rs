@@ -2,12 +2,12 @@ use axum::extract::State;
 use domain::{Coverage, Page, PageRequest, Trade, TradeFilter};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::App;
 use crate::{
     document::BadQuery,
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{QueryBody, Selection, TradeSelection, ValidBody},
+    state::App,
     wire::{self, QueryRecord},
 };
 

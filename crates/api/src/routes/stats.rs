@@ -3,12 +3,12 @@ use domain::{BlockRange, PageRequest, RecentGas, TransactionFilter};
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::App;
 use crate::{
     document::{BadParameter, NoSuchBlock},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{FromQuery, Query, ValidQuery},
+    state::App,
     wire,
 };
 

@@ -13,8 +13,10 @@ use domain::{BlockId, BlockRef, SyncStatus};
 use futures::{Stream, stream};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::App;
-use crate::{error::ApiError, wire};
+use crate::{
+    state::App,
+    {error::ApiError, wire},
+};
 
 /// Often enough that proxies do not close the connection on a quiet chain, and that clients notice a lost one.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -56,7 +58,7 @@ async fn stream_blocks(
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     let client = app.admission.proxies.client(peer.ip(), &headers);
-    let slot = app.streams.admit(client).ok_or(TOO_MANY)?;
+    let slot = app.streams.take_slot(client).ok_or(TOO_MANY)?;
     let mut sync = app.sync.clone();
     sync.mark_changed();
     let events = stream::unfold((app, sync, Sent::default(), slot), |(app, mut sync, mut sent, slot)| async move {

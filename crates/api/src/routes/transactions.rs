@@ -9,13 +9,13 @@ use tokio::time::timeout;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::App;
 use crate::{
     ApiState,
     document::{BadParameter, NoSuchTransaction, NodeOrIndexUnavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{FromQuery, Paging, Query, TransactionInPath, ValidPath, ValidQuery},
+    state::App,
     wire,
 };
 

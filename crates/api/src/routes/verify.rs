@@ -13,7 +13,6 @@ use domain::{Address, JobId};
 use utoipa_axum::{router::OpenApiRouter, routes};
 use verification::VerifyError;
 
-use super::App;
 use crate::{
     dialect::verify_client,
     document::{
@@ -23,6 +22,7 @@ use crate::{
     json_response::{Freshness, JsonResponse},
     keys::Caller,
     params::{ValidBody, ValidPath},
+    state::App,
     wire,
 };
 

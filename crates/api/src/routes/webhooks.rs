@@ -2,7 +2,6 @@ use axum::{extract::State, http::StatusCode};
 use domain::WebhookId;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::App;
 use crate::{
     document::{
         BadBody, BadParameter, NeedsKey, NoSuchDelivery, NoSuchWebhook, NotOwner, TooManyWebhooks, WebhookConflict,
@@ -12,6 +11,7 @@ use crate::{
     json_response::{Freshness, JsonResponse},
     keys::OwnerGuard,
     params::{DeliveryPath, OwnerParams, Paging, ValidBody, ValidPath, ValidQuery, WebhookIdParam},
+    state::App,
     wire,
 };
 

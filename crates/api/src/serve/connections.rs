@@ -50,7 +50,7 @@ impl Connections {
     }
 
     /// `number` is unique per connection.
-    pub(super) fn admit(&self, peer: IpAddr, number: u64) -> Result<ConnectionSlot, NoSlot> {
+    pub(super) fn take_slot(&self, peer: IpAddr, number: u64) -> Result<ConnectionSlot, NoSlot> {
         let holder = if self.proxies.trusts(peer) { Holder::Proxy(number) } else { Holder::Client(Client::of(peer)) };
         self.slots.take(holder).map(ConnectionSlot)
     }

@@ -14,7 +14,7 @@ use super::{
     params::{MAX_ROWS, PageParams, Params, parse_number},
     rows::{Rows, send},
     transactions::{self, up_to},
-    transfers, unknown_action,
+    transfers,
 };
 use crate::{app::App, error::DialectError};
 
@@ -37,7 +37,7 @@ pub(super) async fn dispatch(app: &Arc<App>, action: &str, params: &Params) -> R
         "tokennfttx" => transfers::list(app, TokenKind::Bep721, params).await,
         "token1155tx" => transfers::list(app, TokenKind::Bep1155, params).await,
         "getminedblocks" => list_mined_blocks(app, params).await,
-        _ => Err(unknown_action()),
+        _ => Err(Failure::unknown_action()),
     }
 }
 

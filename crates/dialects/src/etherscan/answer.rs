@@ -15,6 +15,9 @@ use store::StoreError;
 
 use crate::error::DialectError;
 
+/// Clients compare this text.
+pub(super) const NOT_VERIFIED: &str = "Contract source code not verified";
+
 /// A successful answer.
 pub(super) enum Answer {
     /// In an envelope with the status `1`.
@@ -53,6 +56,10 @@ impl Failure {
 
     pub(super) fn text(reason: impl Into<String>) -> Self {
         Self { message: "NOTOK", result: Value::String(reason.into()) }
+    }
+
+    pub(super) fn unknown_action() -> Self {
+        Self::text("Error! Missing Or invalid Action name")
     }
 
     /// A parameter has an invalid value.

@@ -7,7 +7,6 @@ use store::find_first_block_since;
 use super::{
     answer::{Answer, Failure},
     params::Params,
-    unknown_action,
 };
 use crate::{app::App, error::DialectError};
 
@@ -17,7 +16,7 @@ pub(super) async fn dispatch(app: &App, action: &str, params: &Params) -> Result
     match action {
         "getblocknobytime" => get_block_by_time(app, params).await,
         "getblockreward" => get_block_reward(app, params).await,
-        _ => Err(unknown_action()),
+        _ => Err(Failure::unknown_action()),
     }
 }
 

@@ -10,15 +10,12 @@ use futures::future::try_join_all;
 use serde_json::{Value, json};
 
 use super::{
-    Sender,
-    answer::{Answer, Failure},
+    answer::{Answer, Failure, NOT_VERIFIED},
     params::Params,
-    unknown_action,
+    sender::Sender,
 };
 use crate::app::App;
 
-/// Clients compare this text.
-const NOT_VERIFIED: &str = "Contract source code not verified";
 const MAX_CREATIONS: usize = 5;
 
 pub(super) async fn dispatch(app: &Arc<App>, sender: Sender, action: &str, params: &Params) -> Result<Answer, Failure> {
@@ -30,7 +27,7 @@ pub(super) async fn dispatch(app: &Arc<App>, sender: Sender, action: &str, param
         "checkverifystatus" => verification::check(app, params).await,
         "verifyproxycontract" => proxies::submit(app, params).await,
         "checkproxyverification" => proxies::check(app, params).await,
-        _ => Err(unknown_action()),
+        _ => Err(Failure::unknown_action()),
     }
 }
 

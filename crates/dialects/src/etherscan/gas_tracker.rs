@@ -6,7 +6,6 @@ use serde_json::json;
 use super::{
     answer::{Answer, Failure},
     params::Params,
-    unknown_action,
 };
 use crate::{app::App, error::DialectError};
 
@@ -59,7 +58,7 @@ pub(super) async fn dispatch(app: &App, action: &str, params: &Params) -> Result
             };
             Ok(Answer::text((waited * block_seconds(&blocks)).to_string()))
         }
-        _ => Err(unknown_action()),
+        _ => Err(Failure::unknown_action()),
     }
 }
 

@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 use super::{
     answer::{Answer, Failure},
     params::{PageParams, Params},
-    unknown_action,
 };
 use crate::{app::App, error::DialectError};
 
@@ -31,7 +30,7 @@ const TOO_MUCH: &str = "Error! Query Timeout occured. Please select a smaller re
 pub(super) async fn dispatch(app: &Arc<App>, action: &str, params: &Params) -> Result<Answer, Failure> {
     match action {
         "getlogs" => list_logs(app, params).await,
-        _ => Err(unknown_action()),
+        _ => Err(Failure::unknown_action()),
     }
 }
 

@@ -219,7 +219,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
     if name.len() > MAX_NAME { Err(Failure::text("Error! The name of a parameter is too long")) } else { Ok(()) }
 }
 
-/// The body of a form. Its sender is not admitted yet, so long bodies are limited.
+/// The body of a form. Its sender is not identified yet, so long bodies are limited.
 async fn read_form(gate: &Gate, client: Client, headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Failure> {
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length <= SHORT_BODY) {

@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use super::{
     answer::{Answer, Failure},
     params::Params,
-    unknown_action,
 };
 use crate::{app::App, error::DialectError};
 
@@ -60,7 +59,7 @@ fn read_call(action: &str, params: &Params) -> Result<(&'static str, Vec<Value>)
             let raw = find_data(params, "hex")?.ok_or_else(|| Failure::text("Error! Missing hex"))?;
             ("eth_sendRawTransaction", vec![raw])
         }
-        _ => return Err(unknown_action()),
+        _ => return Err(Failure::unknown_action()),
     })
 }
 

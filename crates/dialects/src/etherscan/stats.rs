@@ -4,7 +4,6 @@ use super::{
     account::call_number,
     answer::{Answer, Failure},
     params::Params,
-    unknown_action,
 };
 use crate::app::App;
 
@@ -22,6 +21,6 @@ pub(super) async fn dispatch(app: &App, action: &str, params: &Params) -> Result
             "Error! The supply of the native coin is not part of the chain's blocks, so it is unknown here",
         )),
         "ethprice" => Err(Failure::text("Error! Prices are not part of the chain, so they are unknown here")),
-        _ => Err(unknown_action()),
+        _ => Err(Failure::unknown_action()),
     }
 }

@@ -9,7 +9,6 @@ use super::{
     answer::{Answer, Failure},
     params::{MAX_ROWS, PageParams, Params},
     rows::{Rows, send},
-    unknown_action,
 };
 use crate::{app::App, error::DialectError};
 
@@ -19,7 +18,7 @@ pub(super) async fn dispatch(app: &Arc<App>, action: &str, params: &Params) -> R
     match action {
         "tokeninfo" => get_token(app, params).await,
         "tokenholderlist" => list_holders(app, params).await,
-        _ => Err(unknown_action()),
+        _ => Err(Failure::unknown_action()),
     }
 }
 

@@ -5,13 +5,12 @@ use serde_json::json;
 use super::{
     answer::{Answer, Failure},
     params::Params,
-    unknown_action,
 };
 use crate::app::App;
 
 pub(super) async fn dispatch(app: &App, action: &str, params: &Params) -> Result<Answer, Failure> {
     if !["getstatus", "gettxreceiptstatus"].contains(&action) {
-        return Err(unknown_action());
+        return Err(Failure::unknown_action());
     }
     let transaction = app.services.chain.find_transaction(params.hash("txhash")?).await?;
     Ok(Answer::Result(match (action, transaction.map(|transaction| transaction.succeeded)) {

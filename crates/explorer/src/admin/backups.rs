@@ -21,15 +21,11 @@ use hyper::body::Bytes;
 use store::Store;
 use tokio::sync::{Mutex, OwnedMutexGuard, mpsc};
 
-use super::commands::Failed;
-use crate::{
+use super::{failed::Failed, paths};
+use crate::operations::{
     records,
     snapshot::{self, Archive, ArchiveCommand, SnapshotCommand},
 };
-
-pub(crate) const SNAPSHOT: &str = "/snapshot";
-pub(crate) const ARCHIVE: &str = "/archive";
-pub(crate) const RECORDS: &str = "/records";
 
 /// Bytes of a file that are sent at once.
 const CHUNK_BYTES: u64 = 256 << 10;
@@ -61,9 +57,9 @@ type Context = State<Arc<Backups>>;
 
 pub(super) fn router(backups: Arc<Backups>) -> Router {
     Router::new()
-        .route(SNAPSHOT, post(take_snapshot))
-        .route(ARCHIVE, post(send_archive))
-        .route(RECORDS, post(export_records))
+        .route(paths::SNAPSHOT, post(take_snapshot))
+        .route(paths::ARCHIVE, post(send_archive))
+        .route(paths::RECORDS, post(export_records))
         .with_state(backups)
 }
 

@@ -1,6 +1,7 @@
 //! The metrics of a process. Every process writes the names of all of them; those of parts that it does not have are without
 //! values.
 
+pub(crate) mod http;
 mod index;
 mod node;
 mod process;
@@ -18,11 +19,8 @@ use metrics::{Counter, Text};
 use store::{CacheUse, Store, WebhookRecords};
 use tokio::sync::watch;
 
-use crate::{
-    config::Roles,
-    memory::MemoryBudget,
-    requests::{self, Requests},
-};
+use self::http::HttpMetrics;
+use crate::config::{memory::MemoryBudget, roles::Roles};
 
 /// For what has to be read from the store. A scrape without it is better than none.
 const STORE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -46,7 +44,7 @@ pub(crate) struct Sources {
 
 /// What a process that serves counts.
 pub(crate) struct Served {
-    pub(crate) requests: Arc<Requests>,
+    pub(crate) http: Arc<HttpMetrics>,
     pub(crate) api: Arc<ApiMetrics>,
     pub(crate) jobs: VerificationJobs,
     pub(crate) top_accounts: Option<Arc<TopAccounts>>,
@@ -69,7 +67,7 @@ impl Sources {
         webhooks::write(&mut text, queues.as_ref(), Some(&*self.deliveries).filter(|_| self.roles.deliver));
         self.write_verifications(&mut text);
         self.write_top_accounts(&mut text);
-        requests::write(&mut text, self.served.as_ref().map(|served| &*served.requests));
+        http::write(&mut text, self.served.as_ref().map(|served| &*served.http));
         self.write_rate_limits(&mut text);
         process::write(&mut text);
         text.into_string()
@@ -158,14 +156,14 @@ impl Sources {
     fn write_rate_limits(&self, text: &mut Text) {
         let mut rejected =
             text.counter("explorer_rate_limited_requests_total", "Requests refused by a rate limit, by limit.");
-        if let Some(Served { api, requests, .. }) = &self.served {
+        if let Some(Served { api, http, .. }) = &self.served {
             let limited = &api.rate_limited;
             let of = |counter: &Counter| counter.get();
             rejected
                 .sample(&[("limit", "anonymous")], of(&limited.anonymous))
                 .sample(&[("limit", "key")], of(&limited.key))
                 .sample(&[("limit", "ip")], of(&limited.ip))
-                .sample(&[("limit", "pages")], requests.pages_limited());
+                .sample(&[("limit", "pages")], http.pages_limited());
         }
     }
 }

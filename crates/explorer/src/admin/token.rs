@@ -4,41 +4,20 @@ use std::{
     fs::OpenOptions,
     io::{self, Read, Write},
     os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use anyhow::{Context, bail};
 use axum::http::{HeaderMap, header::AUTHORIZATION};
 use subtle::ConstantTimeEq;
 
+use crate::config::admin::TokenSource;
+
 /// In the data folder, if the operator gives no other file.
 const FILE: &str = "admin.token";
 /// Shorter ones could be guessed.
 const MIN_BYTES: usize = 16;
 const MAX_BYTES: u64 = 4_096;
-
-/// Where the token comes from.
-#[derive(Debug)]
-pub(crate) enum TokenSource {
-    File(PathBuf),
-    /// Created in this folder at the first start.
-    Folder(PathBuf),
-}
-
-impl TokenSource {
-    pub(crate) fn load(&self) -> anyhow::Result<AdminToken> {
-        let path = match self {
-            Self::File(path) => path.clone(),
-            Self::Folder(folder) => {
-                let path = folder.join(FILE);
-                create(folder, &path).with_context(|| format!("cannot create the admin token {}", path.display()))?;
-                path
-            }
-        };
-        let text = read(&path).with_context(|| format!("cannot read the admin token {}", path.display()))?;
-        AdminToken::parse(&text).with_context(|| format!("invalid admin token in {}", path.display()))
-    }
-}
 
 /// Creates the file, readable by its owner alone. An existing one stays.
 fn create(folder: &Path, path: &Path) -> io::Result<()> {
@@ -65,6 +44,19 @@ fn read(path: &Path) -> io::Result<String> {
 pub(crate) struct AdminToken(String);
 
 impl AdminToken {
+    pub(crate) fn load(source: &TokenSource) -> anyhow::Result<Self> {
+        let path = match source {
+            TokenSource::File(path) => path.clone(),
+            TokenSource::Folder(folder) => {
+                let path = folder.join(FILE);
+                create(folder, &path).with_context(|| format!("cannot create the admin token {}", path.display()))?;
+                path
+            }
+        };
+        let text = read(&path).with_context(|| format!("cannot read the admin token {}", path.display()))?;
+        Self::parse(&text).with_context(|| format!("invalid admin token in {}", path.display()))
+    }
+
     fn parse(text: &str) -> anyhow::Result<Self> {
         let token = text.trim();
         if token.len() < MIN_BYTES || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -96,8 +88,8 @@ mod tests {
     fn a_token_is_created_once_and_compared_with_the_header() {
         let folder = tempfile::tempdir().unwrap();
         let source = TokenSource::Folder(folder.path().join("new"));
-        let token = source.load().unwrap();
-        assert_eq!(source.load().unwrap().0, token.0);
+        let token = AdminToken::load(&source).unwrap();
+        assert_eq!(AdminToken::load(&source).unwrap().0, token.0);
         let has = |value: &str| token.is_in(&HeaderMap::from_iter([(AUTHORIZATION, value.parse().unwrap())]));
         assert!(has(&format!("Bearer {}", token.0)) && has(&format!("bearer {}", token.0)));
         for wrong in ["", "Bearer", "Bearer ", "Basic abc", &format!("Bearer {}x", token.0), &token.0] {

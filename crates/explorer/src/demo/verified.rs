@@ -43,7 +43,14 @@ mod tests {
     use verification::NotRecorded;
 
     use super::*;
-    use crate::{cli::RunOptions, config, logging::LogFilter, service::Service};
+    use crate::{
+        config::{
+            location::LocationOptions, node::NodeOptions, roles::RoleOptions, run_options::RunOptions,
+            service_config::ServiceConfig,
+        },
+        logging::LogFilter,
+        service::Service,
+    };
 
     const NOW: UnixMillis = 1_700_000_000_000;
 
@@ -67,8 +74,13 @@ mod tests {
             let rpc = chain.serve(listen).await.unwrap();
             let folder = tempfile::tempdir().unwrap();
             let (url, data) = (rpc.url().parse().unwrap(), Some(folder.path().to_owned()));
-            let options = RunOptions { rpc: vec![url], data, listen: Some(listen), ..RunOptions::default() };
-            let (config, cancel) = (config::service_config(options).unwrap(), CancellationToken::new());
+            let options = RunOptions {
+                node: NodeOptions { rpc: vec![url] },
+                location: LocationOptions { data, ..LocationOptions::default() },
+                roles: RoleOptions { listen: Some(listen), ..RoleOptions::default() },
+                ..RunOptions::default()
+            };
+            let (config, cancel) = (ServiceConfig::new(options).unwrap(), CancellationToken::new());
             let service = Service::start(config, LogFilter::new("info").unwrap().0, cancel.clone()).await.unwrap();
             let (mut sync, head) = (service.sync(), chain.head().number);
             let synced = sync.wait_for(|status| status.tip.is_some_and(|tip| tip.number >= head));

@@ -6,12 +6,11 @@ use axum::{
 use domain::Address;
 use enrichment::{AccountListing, RankedAccount};
 
-use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    page_names::PageNames,
-    view::{AddressLink, Amount, BlockLink, Pager, Paging, grouped},
+    state::App,
+    view::{AddressLink, Amount, BlockLink, PageNames, Pager, Paging, grouped},
 };
 
 #[derive(Template)]

@@ -12,7 +12,6 @@ use filter::{FilterFields, FilterView, ListFields, ListFilter};
 use serde::Deserialize;
 
 use super::{
-    App,
     approvals::{Allowed, ApprovalsView},
     balance_tab::BalanceView,
     contract_tab::ContractView,
@@ -20,12 +19,11 @@ use super::{
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    page_names::PageNames,
-    state::WebState,
+    state::{App, WebState},
     view::{
-        AddressLink, Amount, BlockLink, FieldValue, InternalRow, ListFile, ListedLog, Moment, NftLink, Pager, Paging,
-        ReachView, TokenLink, TradeRow, TransactionLink, TransactionRow, TransferRow, counted, grouped, sanitize_name,
-        short,
+        AddressLink, Amount, BlockLink, FieldValue, InternalRow, ListFile, ListedLog, Moment, NftLink, PageNames,
+        Pager, Paging, ReachView, TokenLink, TradeRow, TransactionLink, TransactionRow, TransferRow, counted, grouped,
+        sanitize_name, short,
     },
 };
 

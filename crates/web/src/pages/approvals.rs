@@ -5,9 +5,8 @@ use enrichment::CheckedAllowances;
 
 use crate::{
     error::PageError,
-    page_names::PageNames,
     state::WebState,
-    view::{AddressLink, Amount, BlockLink, Moment, NftLink, TokenLink, TransactionLink},
+    view::{AddressLink, Amount, BlockLink, Moment, NftLink, PageNames, TokenLink, TransactionLink},
 };
 
 pub(super) struct ApprovalsView {

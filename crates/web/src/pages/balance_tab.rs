@@ -6,9 +6,8 @@ use enrichment::{BalanceHistory, BalancePoint, HistoryError, Inexact, coin_histo
 use super::address::ACCOUNT_CALLS;
 use crate::{
     error::PageError,
-    page_names::PageNames,
     state::WebState,
-    view::{Amount, Axes, BlockLink, Chart, Moment, sanitize_name, short},
+    view::{Amount, Axes, BlockLink, Chart, Moment, PageNames, sanitize_name, short},
 };
 
 /// Held tokens to choose from.

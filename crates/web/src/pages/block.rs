@@ -5,10 +5,10 @@ use axum::{
 };
 use domain::{Block, BlockId, BlockRange, TransactionFilter};
 
-use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
+    state::App,
     view::{AddressLink, Amount, Moment, Pager, Paging, TransactionRow, counted, grouped},
 };
 

@@ -5,10 +5,10 @@ use axum::{
 };
 use domain::BlockRange;
 
-use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
+    state::App,
     view::{BlockRow, Pager, Paging, counted},
 };
 

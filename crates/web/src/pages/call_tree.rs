@@ -8,14 +8,13 @@ use axum::{
 use contracts::standards;
 use node::TracedFrame;
 
-use super::{App, transaction::Traced};
+use super::transaction::Traced;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
     interfaces::KnownInterface,
-    page_names::PageNames,
-    state::WebState,
-    view::{AddressLink, Amount, TransactionLink, counted, grouped, sanitize_name, short},
+    state::{App, WebState},
+    view::{AddressLink, Amount, PageNames, TransactionLink, counted, grouped, sanitize_name, short},
 };
 
 /// Deeper calls are indented like these.

@@ -12,12 +12,11 @@ use domain::{Address, BlockId, BlockRef};
 use node::CallBlock;
 use serde_json::value::RawValue;
 
-use super::App;
 use crate::{
     details::NodeCallRefused,
     error::PageError,
     form::{Audience, FormAnswer, FormFields},
-    state::WebState,
+    state::{App, WebState},
 };
 
 /// The same as the API accepts.

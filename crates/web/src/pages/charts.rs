@@ -1,9 +1,6 @@
 //! Figures of the chain by day.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 use askama::Template;
 use axum::{
@@ -12,14 +9,12 @@ use axum::{
 };
 use domain::{DayFigures, U256, UtcTime};
 use serde::Deserialize;
-use store::StoreError;
 
-use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section, page},
     names::Names,
-    state::WebState,
+    state::App,
     view::{Amount, Axes, Chart, grouped},
 };
 
@@ -27,19 +22,6 @@ use crate::{
 const SPANS: [u32; 3] = [30, 90, 365];
 /// The days are read again after this time at the earliest: a year of days takes some thousand reads.
 const CACHED_FOR: Duration = Duration::from_secs(30);
-
-/// The figures that were read last, by the number of days.
-#[derive(Debug, Default)]
-pub(crate) struct RecentDays {
-    read: Mutex<Vec<ReadDays>>,
-}
-
-#[derive(Debug)]
-struct ReadDays {
-    days: u32,
-    read_at: Instant,
-    figures: Arc<[DayFigures]>,
-}
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Params {
@@ -81,7 +63,7 @@ pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -
     let [default, ..] = SPANS;
     let wanted = params.days.as_deref().and_then(|days| days.parse().ok());
     let days = wanted.filter(|days| SPANS.contains(days)).unwrap_or(default);
-    let figures = app.recent_days(days).await?;
+    let figures = app.days.list(days, |read_at| app.is_fresh(read_at, CACHED_FOR)).await?;
     let untraced: u64 = figures.iter().map(|day| day.untraced_blocks).sum();
     page(&Charts {
         frame: app
@@ -121,24 +103,6 @@ fn charts(days: &[DayFigures], names: &Names) -> Vec<Chart> {
     }
     charts.push(gas_price_chart(days));
     charts
-}
-
-impl WebState {
-    async fn recent_days(&self, days: u32) -> Result<Arc<[DayFigures]>, StoreError> {
-        let find = || {
-            let read = self.days.read.lock().unwrap_or_else(PoisonError::into_inner);
-            let recent = read.iter().find(|read| read.days == days && self.is_fresh(read.read_at, CACHED_FOR));
-            recent.map(|recent| Arc::clone(&recent.figures))
-        };
-        if let Some(figures) = find() {
-            return Ok(figures);
-        }
-        let figures: Arc<[DayFigures]> = self.chain.list_days(days).await?.into();
-        let mut read = self.days.read.lock().unwrap_or_else(PoisonError::into_inner);
-        read.retain(|read| read.days != days);
-        read.push(ReadDays { days, read_at: Instant::now(), figures: Arc::clone(&figures) });
-        Ok(figures)
-    }
 }
 
 fn count_chart(title: &'static str, days: &[DayFigures], count: fn(&DayFigures) -> u64) -> Chart {

@@ -7,15 +7,12 @@ use alloy_primitives::hex;
 use contracts::{Interface, calls::Facet, decode::Decoder};
 use domain::{Address, Artifacts, B256, VerifiedContract};
 
-use super::{
-    contracts::{compiler_name, match_name},
-    search::verified::SameCode,
-};
+use super::contracts::{compiler_name, match_name};
 use crate::{
     error::PageError,
-    page_names::PageNames,
     state::WebState,
-    view::{AddressLink, FieldRow, Moment, sanitize_name, sanitize_text, source_lines},
+    verified_names::SameCode,
+    view::{AddressLink, FieldRow, Moment, PageNames, sanitize_name, sanitize_text, source_lines},
 };
 
 /// Maximum bytes of code on a page.
@@ -147,7 +144,7 @@ impl WebState {
             None => verifying_commands(server, shown_chain_id, address),
         };
         let similar = match code_hash {
-            Some(hash) => self.verified_with_code(hash, address, SHOWN_SIMILAR).await?,
+            Some(hash) => self.list_verified_names().await?.with_code(hash, address, SHOWN_SIMILAR),
             None => SameCode { addresses: Vec::new(), total: 0 },
         };
         let shown = code.get(..SHOWN_CODE).unwrap_or(&code);

@@ -7,12 +7,11 @@ use axum::{
 };
 use domain::{Address, Language, MatchKind, VerifiedSummary};
 
-use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    page_names::PageNames,
-    view::{AddressLink, Moment, Pager, Paging, counted, sanitize_name},
+    state::App,
+    view::{AddressLink, Moment, PageNames, Pager, Paging, counted, sanitize_name},
 };
 
 #[derive(Template)]

@@ -3,10 +3,10 @@
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
-use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section, page},
+    state::App,
 };
 
 #[derive(Template)]

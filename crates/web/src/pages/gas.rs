@@ -4,10 +4,10 @@ use askama::Template;
 use axum::{extract::State, response::Response};
 use domain::{Block, BlockNumber, BlockRange, PageRequest, RecentGas, TransactionFilter};
 
-use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section, page},
+    state::App,
     view::{Amount, Axes, BlockLink, Chart, grouped},
 };
 

@@ -2,10 +2,10 @@ use askama::Template;
 use axum::{extract::State, response::Response};
 use domain::{Block, BlockGasPrice, BlockRange, PageRequest, TransactionFilter};
 
-use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
+    state::App,
     tour::TourStop,
     view::{Amount, Axes, BlockRow, Chart, TransactionRow, counted, grouped, in_units},
 };

@@ -10,10 +10,10 @@ use axum::{
 use domain::{JobId, JobVerdict};
 use verification::JobStatus;
 
-use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
+    state::App,
     view::{AddressLink, Moment},
 };
 

@@ -1,15 +1,20 @@
+mod id;
+pub(super) mod metadata;
+
 use askama::Template;
 use axum::{
     extract::{Path, Query, State},
     response::Response,
 };
-use domain::{Address, Page, U256};
+use domain::{Address, Page};
 use serde::Deserialize;
 
-use super::{App, nft_metadata::MetadataView};
+use self::{id::parse_id, metadata::MetadataView};
+
 use crate::{
     error::PageError,
     frame::{Frame, Section},
+    state::App,
     view::{AddressLink, Amount, Pager, Paging, TokenLink, TransferRow, counted, grouped, sanitize_name, short},
 };
 
@@ -61,12 +66,6 @@ struct HolderRow {
     rank: u64,
     address: AddressLink,
     amount: Amount,
-}
-
-/// Parses a whole number of up to 256 bits.
-pub(super) fn parse_id(text: &str) -> Option<U256> {
-    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    U256::from_str_radix(text, 10).ok().filter(|_| is_number)
 }
 
 /// The page of one id of a token.

@@ -8,9 +8,8 @@ use super::transaction::type_name;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    method,
     state::WebState,
-    view::{AddressLink, Amount, grouped, sanitize_name, short},
+    view::{AddressLink, Amount, grouped, method_name_of, sanitize_name, short},
 };
 
 #[derive(Template)]
@@ -67,7 +66,7 @@ impl WebState {
                 hash: full,
                 from: names.address(tx.from),
                 to: tx.to.map(|to| names.address(to)),
-                method: known.unwrap_or_else(|| method::name_of(tx.to, tx.method())),
+                method: known.unwrap_or_else(|| method_name_of(tx.to, tx.method())),
                 value: names.coin(tx.value),
                 gas_price: tx.gas_price.map(Amount::gas_price),
                 gas_limit: grouped(tx.gas_limit),

@@ -11,11 +11,10 @@ use axum::{
 use domain::{Address, B256, BlockId};
 use serde::{Deserialize, Serialize};
 
-use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section, page},
-    state::WebState,
+    state::{App, WebState},
     view::{grouped, sanitize_name, sanitize_text, short},
 };
 
@@ -101,7 +100,7 @@ impl WebState {
                 href: format!("/token/{full}"),
             });
         }
-        let contracts = self.search_verified(query, MAX_MATCHES).await?.into_iter().map(|found| {
+        let contracts = self.list_verified_names().await?.search(query, MAX_MATCHES).into_iter().map(|found| {
             let full = found.address.to_checksum(None);
             Match {
                 kind: "Verified contract",

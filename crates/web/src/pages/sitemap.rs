@@ -14,8 +14,10 @@ use axum::{
 use domain::{BlockNumber, Order, PageRequest};
 use futures::stream;
 
-use super::App;
-use crate::{error::PageError, state::WebState};
+use crate::{
+    error::PageError,
+    state::{App, WebState},
+};
 
 /// Blocks of one file: the limit of the protocol.
 const BLOCKS_PER_FILE: u64 = 50_000;

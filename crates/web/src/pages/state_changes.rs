@@ -8,12 +8,12 @@ use axum::{
 use domain::U256;
 use node::{AccountChange, Change, SlotChange};
 
-use super::{App, transaction::Traced};
+use super::transaction::Traced;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    page_names::PageNames,
-    view::{AddressLink, Amount, TransactionLink, counted, grouped, short},
+    state::App,
+    view::{AddressLink, Amount, PageNames, TransactionLink, counted, grouped, short},
 };
 
 #[derive(Template)]

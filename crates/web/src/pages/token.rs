@@ -7,18 +7,16 @@ use domain::{Address, BalanceSource, Holder, Page, PageRequest, Token, TokenKind
 use serde::Deserialize;
 
 use super::{
-    App,
     holder_shares::{CHARTED, Supply},
     tokens::SupplyView,
 };
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    page_names::PageNames,
-    state::WebState,
+    state::{App, WebState},
     view::{
-        AddressLink, Amount, BlockLink, Chart, HolderLine, ListFile, NftLink, Pager, Paging, TransferRow, counted,
-        grouped, sanitize_name, short,
+        AddressLink, Amount, BlockLink, Chart, HolderLine, ListFile, NftLink, PageNames, Pager, Paging, TransferRow,
+        counted, grouped, sanitize_name, short,
     },
 };
 

@@ -5,12 +5,11 @@ use axum::{
 };
 use domain::{Address, Coverage, Token, TokenKind};
 
-use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    page_names::PageNames,
-    view::{AddressLink, Amount, Pager, Paging, TokenLine, TokenLink, counted, grouped, sanitize_name},
+    state::App,
+    view::{AddressLink, Amount, PageNames, Pager, Paging, TokenLine, TokenLink, counted, grouped, sanitize_name},
 };
 
 #[derive(Template)]

@@ -6,10 +6,10 @@ use axum::{
 use domain::TradeFilter;
 use serde::Deserialize;
 
-use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
+    state::App,
     view::{Pager, Paging, TradeRow, counted, sanitize_name, url_encode},
 };
 

@@ -18,18 +18,15 @@ use futures::future::try_join_all;
 use node::NodeError;
 use summary::{Part, SummaryInput};
 
-use super::App;
 use crate::{
     details::NodeCallRefused,
     error::PageError,
     frame::{Frame, Section},
     interfaces::KnownInterface,
-    method,
-    page_names::PageNames,
-    state::WebState,
+    state::{App, WebState},
     view::{
-        AddressLink, Amount, BlockLink, DecodedView, FieldValue, InternalRow, LogRow, Moment, TradeRow, TransferRow,
-        grouped, sanitize_name, sanitize_text, short,
+        AddressLink, Amount, BlockLink, DecodedView, FieldValue, InternalRow, LogRow, Moment, PageNames, TradeRow,
+        TransferRow, grouped, method_name, sanitize_name, sanitize_text, short,
     },
 };
 
@@ -127,7 +124,7 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     let detail = app.details.of(&tx).await;
     let interfaces = app.transaction_interfaces(&tx, detail.as_deref()).await?;
     let method = tx.to.zip(tx.method).and_then(|(to, selector)| interfaces.function_name(to, selector));
-    let method = method.unwrap_or_else(|| method::name(&tx));
+    let method = method.unwrap_or_else(|| method_name(&tx));
     let failure = app.find_failure(&tx, detail.as_deref(), &interfaces).await;
     let call = tx.to.zip(detail.as_deref()).and_then(|(to, detail)| interfaces.call(to, &detail.input));
     let token = match tx.to {

@@ -5,10 +5,10 @@ use axum::{
 };
 use domain::TransferFilter;
 
-use super::App;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
+    state::App,
     view::{Pager, Paging, TransferRow, counted},
 };
 

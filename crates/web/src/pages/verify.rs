@@ -9,12 +9,13 @@ use axum::{
 use serde::Deserialize;
 use verification::{OptimizerChoice, Sources, VerifyClient, VerifyError, VerifyRequest, is_license};
 
-use super::App;
+use super::redirects::alphanumeric;
 use crate::{
     budget::PageBudget,
     error::PageError,
     form::{Audience, FormAnswer, FormFields},
     frame::{Frame, Section, page},
+    state::App,
 };
 
 /// The API accepts sources of 2 MiB; the encoding of forms may triple a text.
@@ -47,7 +48,7 @@ pub(super) async fn show_form(
                 app.names.chain
             ))
             .at("/verify"),
-        address: super::alphanumeric(&params.address),
+        address: alphanumeric(&params.address),
     })
 }
 
@@ -57,7 +58,7 @@ pub(super) async fn submit(
     audience: Audience,
     fields: FormFields,
 ) -> Result<Response, PageError> {
-    let back = format!("/verify?address={}", super::alphanumeric(fields.text("address")));
+    let back = format!("/verify?address={}", alphanumeric(fields.text("address")));
     let submitted = match read(&fields) {
         Ok(request) => {
             let client = VerifyClient { site: PageBudget::current_client().address(), owner: None };

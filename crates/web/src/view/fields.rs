@@ -6,8 +6,7 @@ use contracts::{
 };
 use domain::Address;
 
-use super::{AddressLink, sanitize_name, sanitize_text};
-use crate::page_names::PageNames;
+use super::{AddressLink, PageNames, sanitize_name, sanitize_text};
 
 /// Maximum length of a shown value; the raw data has the rest.
 const MAX_CHARACTERS: usize = 2_000;

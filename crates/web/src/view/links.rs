@@ -5,9 +5,9 @@ use domain::{Address, B256, BlockNumber, U256};
 
 use super::{
     amount::grouped,
+    known_addresses::{Kind, Known, KnownAddresses},
     text::{has_mixed_scripts, sanitize_name},
 };
-use crate::page_names::{Kind, Known, KnownAddresses};
 
 /// An address by name or short form, with the full address as a tooltip and a copy button; without a link on its own page. A name
 /// that the contract gives itself stands beside the end of the address, since another contract may have the same name.

@@ -1,12 +1,11 @@
 //! Rows of tables that several pages share.
 
-use askama::{Template, filters::HtmlSafe};
 use domain::{B256, Block, InternalReach, InternalTransaction, Trade, Transaction, Transfer};
 
 use super::{
-    AddressLink, Amount, BlockLink, Moment, NftLink, TokenLink, TransactionLink, grouped, sanitize_name, short,
+    AddressLink, Amount, BlockLink, Direction, Methods, Moment, NftLink, PageNames, TokenLink, TransactionLink,
+    grouped, sanitize_name, short,
 };
-use crate::{method::Methods, page_names::PageNames};
 
 pub(crate) struct BlockRow {
     /// Identifies the row while the page is open.
@@ -32,28 +31,6 @@ impl BlockRow {
             gas_used: grouped(block.gas_used),
             filled: (block.gas_used.saturating_mul(100)).checked_div(block.gas_limit).unwrap_or_default(),
             base_fee: block.base_fee_per_gas.map(Amount::gas_price),
-        }
-    }
-}
-
-/// On the page of an address: whether an entry comes in or goes out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Template)]
-#[template(source = r#"<span class="direction {{ self.name() }}">{{ self.name() }}</span> "#, ext = "html")]
-pub(crate) enum Direction {
-    In,
-    Out,
-    /// From the address to itself.
-    ToSelf,
-}
-
-impl HtmlSafe for Direction {}
-
-impl Direction {
-    fn name(self) -> &'static str {
-        match self {
-            Self::In => "in",
-            Self::Out => "out",
-            Self::ToSelf => "self",
         }
     }
 }

@@ -324,8 +324,8 @@ async fn key_check_limiter_and_headers_cost_less_than_ten_microseconds() {
         proxies: TrustedProxies::default(),
         metrics: Arc::default(),
     };
-    let admit = async |State(admission): State<Arc<Admission>>, mut request: Request, next: Next| {
-        let Admitted { rejection, limits } = admission.admit(&mut request, None).await;
+    let check = async |State(admission): State<Arc<Admission>>, mut request: Request, next: Next| {
+        let Checked { rejection, limits } = admission.check(&mut request, None).await;
         let mut response = match rejection {
             Some(error) => error.into_response(),
             None => next.run(request).await,
@@ -335,7 +335,7 @@ async fn key_check_limiter_and_headers_cost_less_than_ten_microseconds() {
         }
         response
     };
-    let admitted = bare.clone().layer(axum::middleware::from_fn_with_state(Arc::new(admission), admit));
+    let checked = bare.clone().layer(axum::middleware::from_fn_with_state(Arc::new(admission), check));
 
     async fn cost(router: &Router, key: Option<&str>) -> u64 {
         const REQUESTS: u64 = 5_000;
@@ -353,8 +353,8 @@ async fn key_check_limiter_and_headers_cost_less_than_ten_microseconds() {
     let (mut nothing, mut anonymous, mut with_key) = (u64::MAX, u64::MAX, u64::MAX);
     for _ in 0..8 {
         nothing = nothing.min(cost(&bare, Some(&key)).await);
-        anonymous = anonymous.min(cost(&admitted, None).await);
-        with_key = with_key.min(cost(&admitted, Some(&key)).await);
+        anonymous = anonymous.min(cost(&checked, None).await);
+        with_key = with_key.min(cost(&checked, Some(&key)).await);
     }
     assert!(nothing > 0, "no time was measured");
     let over = |cost: u64| cost.saturating_sub(nothing);

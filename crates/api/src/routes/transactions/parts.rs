@@ -10,7 +10,7 @@ use crate::{
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{Paging, TransactionInPath, ValidPath, ValidQuery},
-    routes::App,
+    state::App,
     wire,
 };
 

@@ -2,7 +2,7 @@ use domain::Page;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::EventType;
+use super::event_type::EventType;
 use crate::{
     params::Paging,
     wire::{Hash, PageNumber, PageSize, Timestamp},

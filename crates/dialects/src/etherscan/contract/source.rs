@@ -2,11 +2,10 @@ use api::wire::StandardJsonInput;
 use domain::{Language, VerifiedContract};
 use serde_json::{Map, Value, json};
 
-use super::NOT_VERIFIED;
 use crate::{
     app::App,
     etherscan::{
-        answer::{Answer, Failure},
+        answer::{Answer, Failure, NOT_VERIFIED},
         params::Params,
     },
     settings::add_libraries,

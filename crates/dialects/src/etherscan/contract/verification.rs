@@ -12,9 +12,9 @@ use verification::{
 use crate::{
     app::App,
     etherscan::{
-        Sender,
         answer::{Answer, Failure},
         params::Params,
+        sender::Sender,
     },
 };
 

@@ -111,28 +111,3 @@ async fn the_dashboard_and_the_alerts_use_metrics_that_exist() {
     fs::write(&file, rules.to_string()).unwrap();
     promtool(&["check", "rules", file.to_str().unwrap()], "");
 }
-
-#[test]
-fn every_route_is_a_pattern_for_metrics() {
-    let known: BTreeSet<String> = web::ROUTES.into_iter().map(str::to_owned).chain(dialects::list_routes()).collect();
-    let read = |file: &str| fs::read_to_string(root().join("crates").join(file)).unwrap();
-    for (file, prefix) in
-        [("web/src/pages.rs", ""), ("web/src/assets.rs", ""), ("dialects/src/sourcify.rs", "/sourcify")]
-    {
-        let text = read(file);
-        let routes: Vec<String> = text
-            .split(".route(")
-            .skip(1)
-            .map(|rest| format!("{prefix}{}", rest.trim_start().trim_start_matches('"').split('"').next().unwrap()))
-            .collect();
-        assert!(routes.len() >= 3, "{file}: {routes:?}");
-        let unknown: Vec<_> = routes.iter().filter(|route| !known.contains(*route)).collect();
-        assert!(unknown.is_empty(), "{file}: {unknown:?} are not in the list of routes");
-    }
-    let docs = read("api/src/routes/docs.rs");
-    let known = api::list_routes();
-    for rest in docs.split(".route(").skip(1) {
-        let route = rest.trim_start().trim_start_matches('"').split('"').next().unwrap();
-        assert!(known.iter().any(|known| known == route), "{route}");
-    }
-}

@@ -3,10 +3,7 @@
 use contracts::{abi::AbiJson, decode::Decoded};
 use domain::{Address, Token, TokenKind, Trade, Transaction, Transfer, U256};
 
-use crate::{
-    page_names::PageNames,
-    view::{AddressLink, Amount, TokenLink, TradeRow},
-};
+use crate::view::{AddressLink, Amount, PageNames, TokenLink, TradeRow};
 
 /// A part of the line.
 pub(super) enum Part {

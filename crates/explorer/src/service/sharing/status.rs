@@ -1,0 +1,104 @@
+//! The status of following, which the process that follows reports to the others.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use domain::{SyncPhase, SyncStatus};
+use store::{ChainReader, StoreError};
+use tokio::sync::watch;
+
+use crate::{service::supervisor::Supervisor, stores::SharedStore};
+
+/// How often a process that does not follow looks for a new version of the index, which takes no query.
+const CHECK: Duration = Duration::from_millis(50);
+/// How often it reads the status, and how often the process that follows reports it, without a change.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+/// At most one report in this time.
+const REPORT_PAUSE: Duration = Duration::from_millis(200);
+
+/// The status of following: that of this process while it has the writer, else that of the process that has it.
+pub(in crate::service) fn share(
+    store: &Arc<SharedStore>,
+    followed: watch::Receiver<SyncStatus>,
+    supervisor: &Supervisor,
+) -> watch::Receiver<SyncStatus> {
+    let (shown, receiver) = watch::channel(SyncStatus::starting());
+    let store = Arc::clone(store);
+    supervisor.spawn("shared-status", move |cancel| {
+        let sharing = Sharing { store: Arc::clone(&store), followed: followed.clone(), shown: shown.clone() };
+        async move {
+            cancel.run_until_cancelled(sharing.run()).await;
+        }
+    });
+    receiver
+}
+
+struct Sharing {
+    store: Arc<SharedStore>,
+    followed: watch::Receiver<SyncStatus>,
+    shown: watch::Sender<SyncStatus>,
+}
+
+impl Sharing {
+    async fn run(mut self) {
+        let mut reported_at: Option<Instant> = None;
+        loop {
+            if self.store.is_writer() {
+                let status = self.followed.borrow_and_update().clone();
+                let is_changed = self.show(status.clone());
+                let pause = if is_changed { REPORT_PAUSE } else { HEARTBEAT };
+                if reported_at.is_none_or(|at| at.elapsed() >= pause) {
+                    reported_at = Some(Instant::now());
+                    if let Err(error) = self.store.report_sync(&status).await {
+                        tracing::debug!(%error, "cannot report the status of following");
+                    }
+                }
+                let _ = tokio::time::timeout(REPORT_PAUSE, self.followed.changed()).await;
+                // Without a sender, nothing changes.
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            } else {
+                match self.store.read_sync().await {
+                    Ok(status) => self.show(status),
+                    Err(error) => self.show_failure(&error),
+                };
+                self.wait_for_change().await;
+            }
+        }
+    }
+
+    /// Returns whether it differs from what was shown before.
+    fn show(&self, mut status: SyncStatus) -> bool {
+        self.shown.send_if_modified(|shown| {
+            // Known only by the second.
+            if let (Some(before), Some(now)) = (shown.quiet_from, status.quiet_from)
+                && before.max(now) - before.min(now) < Duration::from_secs(1)
+            {
+                status.quiet_from = shown.quiet_from;
+            }
+            let is_changed = *shown != status;
+            *shown = status;
+            is_changed
+        })
+    }
+
+    fn show_failure(&self, error: &StoreError) -> bool {
+        let reason = match error {
+            StoreError::Unavailable { reason } => reason.clone(),
+            other => other.to_string(),
+        };
+        let status = SyncStatus { phase: SyncPhase::Waiting { reason }, ..self.shown.borrow().clone() };
+        self.show(status)
+    }
+
+    async fn wait_for_change(&self) {
+        let reader = self.store.reader();
+        let before = reader.state();
+        let started = Instant::now();
+        while started.elapsed() < HEARTBEAT && (before.is_none() || reader.state() == before) && !self.store.is_writer()
+        {
+            tokio::time::sleep(CHECK).await;
+        }
+    }
+}

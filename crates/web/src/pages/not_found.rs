@@ -1,0 +1,33 @@
+use askama::Template;
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+
+use crate::{
+    error::PageError,
+    frame::{Frame, Section, page},
+    state::{App, WebState},
+};
+
+#[derive(Template)]
+#[template(path = "not_found.html")]
+struct NotFound {
+    frame: Frame,
+    what: String,
+    advice: String,
+}
+
+impl WebState {
+    /// A 404 page with advice.
+    pub(super) async fn not_found(&self, what: &str, advice: impl Into<String>) -> Result<Response, PageError> {
+        let frame = self.frame(what, Section::None).await;
+        let body = page(&NotFound { frame, what: what.to_owned(), advice: advice.into() })?;
+        Ok((StatusCode::NOT_FOUND, body).into_response())
+    }
+}
+
+pub(crate) async fn show_not_found(State(app): State<App>) -> Result<Response, PageError> {
+    app.not_found("No such page", "There is no page at this URL.").await
+}
