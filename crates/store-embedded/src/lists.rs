@@ -9,7 +9,7 @@ mod intersection;
 mod list;
 mod tails;
 
-pub(crate) use chunk::{Chunk, Entry, Role, Roles};
+pub(crate) use chunk::{Chunk, Entry, Role};
 pub(crate) use intersection::Intersection;
 pub(crate) use list::List;
 pub(crate) use tails::Tails;

@@ -26,10 +26,10 @@ pub(crate) use internal::InternalRow;
 pub(crate) use log::{LogRow, LogSource, topic_from_row, topic_to_row};
 pub(crate) use nft::NftRow;
 pub(crate) use nft_metadata::{nft_metadata_from_row, nft_metadata_to_row};
-pub(crate) use pool::{PoolRow, exchange_list};
+pub(crate) use pool::PoolRow;
 pub(crate) use token::{
     AuditRow, CallHolders, TokenRow, balance_from_row, balance_to_row, metadata_from_row, metadata_to_row,
 };
 pub(crate) use trade::TradeRow;
 pub(crate) use transaction::TransactionRow;
-pub(crate) use transfer::{TransferParties, TransferRow};
+pub(crate) use transfer::TransferRow;

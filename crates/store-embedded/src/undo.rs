@@ -50,7 +50,7 @@ impl UndoRecord {
         let mut row = RowReader::new(row);
         let mut record = Self::default();
         for _ in 0..row.varint::<u64>()? {
-            let kind = ListKind::from_byte(row.byte()?).ok_or(StoreError::Corrupt("a list of an unknown kind"))?;
+            let kind = ListKind::from_tag(row.byte()?).ok_or(StoreError::Corrupt("a list of an unknown kind"))?;
             record.grown_lists.insert(kind.of(row.varint()?));
         }
         while !row.is_empty() {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use deadpool_postgres::Transaction;
 use futures::future::BoxFuture;
-use store::StoreError;
+use store::{ListKind, StoreError};
 
 use crate::{
     PostgresStore,
@@ -15,7 +15,7 @@ use crate::{
     database::{execute, find, get, query},
     error::store_error,
     internal,
-    lists::{List, Run},
+    lists::{ListTable, Run},
     rows::{RowExt, int8},
     write::copy_runs,
 };
@@ -48,7 +48,7 @@ impl PostgresStore {
     pub fn compact(&self, all: bool) -> BoxFuture<'_, Result<Compacted, StoreError>> {
         Box::pin(async move {
             let mut done = Compacted::default();
-            for list in List::ALL {
+            for list in ListTable::all() {
                 let mut connection = self.database().connection().await?;
                 let tx = connection.transaction().await.map_err(store_error)?;
                 let step = compact_list(&tx, list, all).await?;
@@ -63,13 +63,13 @@ impl PostgresStore {
 }
 
 /// The first entry of a list that may still be reverted; None if nothing of it is to be merged.
-async fn first_revertible(tx: &Transaction<'_>, list: List) -> Result<Option<u64>, StoreError> {
+async fn first_revertible(tx: &Transaction<'_>, list: ListTable) -> Result<Option<u64>, StoreError> {
     let chain = Chain::read(tx).await?;
     let Some(oldest) = chain.oldest_revertible() else { return Ok(None) };
-    match list {
-        List::InternalAbove => return internal::count_up_to(tx, oldest).await,
+    match list.kind() {
+        ListKind::InternalAbove => return internal::count_up_to(tx, oldest).await,
         // Begins below all blocks that may be reverted.
-        List::InternalBelow => return Ok(internal::find_progress(tx).await?.map(|progress| progress.below_count)),
+        ListKind::InternalBelow => return Ok(internal::find_progress(tx).await?.map(|progress| progress.below_count)),
         _ => {}
     }
     let sql = format!("select {TOTALS} from block where number = $1");
@@ -77,10 +77,10 @@ async fn first_revertible(tx: &Transaction<'_>, list: List) -> Result<Option<u64
         Some(row) => row.totals(0)?,
         None => chain.totals,
     };
-    Ok(list.end(&kept, oldest))
+    Ok(list.kind().first_entry(&kept, oldest + 1))
 }
 
-async fn compact_list(tx: &Transaction<'_>, list: List, all: bool) -> Result<Compacted, StoreError> {
+async fn compact_list(tx: &Transaction<'_>, list: ListTable, all: bool) -> Result<Compacted, StoreError> {
     // Others that compact wait here, and then find nothing to do.
     let sql = "insert into compaction values ($1, 0) on conflict (list) do update set below = compaction.below
         returning below";
@@ -120,7 +120,7 @@ async fn compact_list(tx: &Transaction<'_>, list: List, all: bool) -> Result<Com
 /// The runs that begin in a range, and those just before them, by list.
 async fn load_runs(
     tx: &Transaction<'_>,
-    list: List,
+    list: ListTable,
     below: u64,
     upto: u64,
 ) -> Result<BTreeMap<u64, Vec<Run>>, StoreError> {
@@ -175,8 +175,10 @@ fn merge(runs: Vec<Run>) -> (Vec<(i64, i64)>, Vec<Run>) {
 
 #[cfg(test)]
 mod tests {
+    use store::Party;
+
     use super::*;
-    use crate::lists::{Appended, Counts, Entry, Role, Tail};
+    use crate::lists::{Appended, Counts, Entry, Tail};
 
     /// Runs of these lengths, one after the other, with ids that are `apart` from each other.
     fn runs(lengths: &[u64], apart: u64) -> Vec<Run> {
@@ -185,13 +187,16 @@ mod tests {
         for length in lengths {
             let floor = next * apart;
             for _ in 0..*length {
-                let role = if next % 3 == 0 { Role::Both } else { Role::Sender };
-                appended.push(List::Transactions, 7, Entry::new(next * apart, role), floor);
+                let party = if next % 3 == 0 { Party::Both } else { Party::Sender };
+                appended.push(ListKind::Transactions.of(7), Entry::new(next * apart, party), floor);
                 next += 1;
             }
         }
         appended
-            .runs(List::Transactions, |_| Tail { counts: Counts { total: 10, sent: 10, received: 2 }, last: Some(1) })
+            .runs(ListKind::Transactions.into(), |_| Tail {
+                counts: Counts { total: 10, sent: 10, received: 2 },
+                last: Some(1),
+            })
             .0
     }
 

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::{BlockNumber, PoolStyle};
-pub(crate) use store::Party as Role;
-use store::{ChainTotals, StoreError};
+use store::{ChainTotals, ListKey, ListKind, Party, StoreError};
 use tokio_postgres::Row;
 
 use crate::rows::RowExt;
@@ -15,182 +13,77 @@ pub(crate) const RUN_ENTRIES: usize = 128;
 /// An address, by its position in the order of first appearance.
 pub(crate) type AddressId = u64;
 
+/// A table of lists. The trades of all exchanges share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum List {
-    /// Transactions from or to an address.
-    Transactions,
-    /// Transactions that involve an address in another way.
-    Involved,
-    /// Blocks that an address produced.
-    Mined,
-    /// Transfers from or to an address.
-    Transfers,
-    TokenTransfers,
-    MakerTrades,
-    PoolTrades,
-    /// By exchange, see [`exchange_owner`].
-    ExchangeTrades,
-    /// Internal transactions of a party, those of the upper side ...
-    InternalAbove,
-    /// ... and those of the lower side, the newest first.
-    InternalBelow,
-    /// Logs that an address emitted.
-    EmitterLogs,
-    /// Logs with an emitter and a first topic, by the id of both.
-    SourceLogs,
-    /// Logs with a topic at a position, by the id of the topic.
-    Topic0Logs,
-    Topic1Logs,
-    Topic2Logs,
-    Topic3Logs,
-    /// Ids of a token.
-    TokenNfts,
-    /// By the number of an id of a token.
-    NftTransfers,
+pub(crate) struct ListTable(ListKind);
+
+impl From<ListKind> for ListTable {
+    fn from(kind: ListKind) -> Self {
+        Self::of(kind.of(0)).0
+    }
 }
 
-/// The lists of logs by topic, by its position.
-pub(crate) const TOPIC_LISTS: [List; domain::MAX_TOPICS] =
-    [List::Topic0Logs, List::Topic1Logs, List::Topic2Logs, List::Topic3Logs];
+impl ListTable {
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        ListKind::ALL
+            .iter()
+            .map(|kind| (Self::from(*kind), kind))
+            .filter(|(table, kind)| table.0 == **kind)
+            .map(|(table, _)| table)
+    }
 
-impl List {
-    pub(crate) const ALL: [Self; 18] = [
-        Self::Transactions,
-        Self::Involved,
-        Self::Mined,
-        Self::Transfers,
-        Self::TokenTransfers,
-        Self::MakerTrades,
-        Self::PoolTrades,
-        Self::ExchangeTrades,
-        Self::InternalAbove,
-        Self::InternalBelow,
-        Self::EmitterLogs,
-        Self::SourceLogs,
-        Self::Topic0Logs,
-        Self::Topic1Logs,
-        Self::Topic2Logs,
-        Self::Topic3Logs,
-        Self::TokenNfts,
-        Self::NftTransfers,
-    ];
+    /// The table of a list, and its owner there. The owner of the trades of an exchange has the style in its lowest bit: a third style
+    /// needs another layout of the table.
+    pub(crate) fn of(list: ListKey) -> (Self, u64) {
+        match list.kind {
+            ListKind::V2Trades => (Self(ListKind::V2Trades), list.owner << 1),
+            ListKind::V3Trades => (Self(ListKind::V2Trades), list.owner << 1 | 1),
+            kind => (Self(kind), list.owner),
+        }
+    }
 
     /// The prefix of the names of its table and functions.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Transactions => "address_transaction",
-            Self::Involved => "address_involved",
-            Self::Mined => "address_mined",
-            Self::Transfers => "address_transfer",
-            Self::TokenTransfers => "token_transfer",
-            Self::MakerTrades => "maker_trade",
-            Self::PoolTrades => "pool_trade",
-            Self::ExchangeTrades => "exchange_trade",
-            Self::InternalAbove => "internal_above",
-            Self::InternalBelow => "internal_below",
-            Self::EmitterLogs => "emitter_log",
-            Self::SourceLogs => "source_log",
-            Self::Topic0Logs => "topic0_log",
-            Self::Topic1Logs => "topic1_log",
-            Self::Topic2Logs => "topic2_log",
-            Self::Topic3Logs => "topic3_log",
-            Self::TokenNfts => "token_nft",
-            Self::NftTransfers => "nft_transfer",
+        match self.0 {
+            ListKind::V2Trades => "exchange_trade",
+            kind => kind.name(),
         }
     }
 
-    /// The first entry after a block, given the totals before the next one; None in a list that lags behind the blocks.
-    pub(crate) fn end(self, kept: &ChainTotals, block: BlockNumber) -> Option<u64> {
-        match self {
-            Self::Transactions | Self::Involved => Some(kept.transactions),
-            Self::Mined => Some(block + 1),
-            Self::Transfers | Self::TokenTransfers | Self::NftTransfers => Some(kept.transfers),
-            Self::TokenNfts => Some(kept.nfts),
-            Self::MakerTrades | Self::PoolTrades | Self::ExchangeTrades => Some(kept.trades),
-            Self::InternalAbove | Self::InternalBelow => None,
-            Self::EmitterLogs
-            | Self::SourceLogs
-            | Self::Topic0Logs
-            | Self::Topic1Logs
-            | Self::Topic2Logs
-            | Self::Topic3Logs => Some(kept.logs),
-        }
+    /// The first of its kinds.
+    pub(crate) fn kind(self) -> ListKind {
+        self.0
     }
 
-    /// The first owner that the chain did not have, given the totals; all are known in a list that lags behind the blocks.
+    /// The first owner that the chain did not have, given its totals.
     pub(crate) fn first_new_owner(self, before: &ChainTotals) -> u64 {
-        match self {
-            Self::SourceLogs => before.log_sources,
-            Self::Topic0Logs | Self::Topic1Logs | Self::Topic2Logs | Self::Topic3Logs => before.log_topics,
-            Self::ExchangeTrades => exchange_owner(before.addresses, PoolStyle::V2),
-            Self::NftTransfers => before.nfts,
-            Self::InternalAbove | Self::InternalBelow => u64::MAX,
-            Self::Transactions
-            | Self::Involved
-            | Self::Mined
-            | Self::Transfers
-            | Self::TokenTransfers
-            | Self::MakerTrades
-            | Self::PoolTrades
-            | Self::EmitterLogs
-            | Self::TokenNfts => before.addresses,
-        }
+        Self::of(self.0.of(self.0.first_new_owner(before))).1
     }
-
-    /// Whether its entries say what their owner is to them.
-    pub(crate) fn has_roles(self) -> bool {
-        match self {
-            Self::Transactions | Self::Transfers | Self::InternalAbove | Self::InternalBelow => true,
-            Self::Involved
-            | Self::Mined
-            | Self::TokenTransfers
-            | Self::MakerTrades
-            | Self::PoolTrades
-            | Self::ExchangeTrades
-            | Self::EmitterLogs
-            | Self::SourceLogs
-            | Self::Topic0Logs
-            | Self::Topic1Logs
-            | Self::Topic2Logs
-            | Self::Topic3Logs
-            | Self::TokenNfts
-            | Self::NftTransfers => false,
-        }
-    }
-}
-
-/// The owner of the trades of an exchange. A style has one bit: a third one needs another layout of the table.
-pub(crate) fn exchange_owner(factory: AddressId, style: PoolStyle) -> u64 {
-    let style = match style {
-        PoolStyle::V2 => 0,
-        PoolStyle::V3 => 1,
-    };
-    factory << 1 | style
 }
 
 /// The bits of an entry that say what its owner is to it.
-pub(crate) fn mask(role: Role) -> i32 {
-    match role {
-        Role::Any => 0,
-        Role::Sender => 1,
-        Role::Receiver => 2,
-        Role::Both => 3,
+pub(crate) fn mask(party: Party) -> i32 {
+    match party {
+        Party::Any => 0,
+        Party::Sender => 1,
+        Party::Receiver => 2,
+        Party::Both => 3,
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     id: u64,
-    role: Role,
+    party: Party,
 }
 
 impl Entry {
-    pub(crate) fn new(id: u64, role: Role) -> Self {
-        Self { id, role }
+    pub(crate) fn new(id: u64, party: Party) -> Self {
+        Self { id, party }
     }
 
     fn value(self) -> i64 {
-        self.id.cast_signed() << 2 | i64::from(mask(self.role))
+        self.id.cast_signed() << 2 | i64::from(mask(self.party))
     }
 }
 
@@ -222,8 +115,8 @@ pub(crate) struct Run {
 
 impl Run {
     /// From the columns of a list.
-    pub(crate) fn from_row(row: &Row, list: List) -> Result<Self, StoreError> {
-        let (sent, received) = match (list.has_roles(), row.option_u64(3)?, row.option_u64(4)?) {
+    pub(crate) fn from_row(row: &Row, list: ListTable) -> Result<Self, StoreError> {
+        let (sent, received) = match (list.kind().has_roles(), row.option_u64(3)?, row.option_u64(4)?) {
             (true, Some(sent), Some(received)) => (sent, received),
             // Not counted.
             (false, None, None) => (0, 0),
@@ -231,7 +124,7 @@ impl Run {
         };
         let before = Counts { total: row.u64(1)?, sent, received };
         let rest = row.value::<Option<Vec<i32>>>(5)?.unwrap_or_default();
-        Ok(Self { owner: row.u64(0)?, before, first: row.value(2)?, rest, has_roles: list.has_roles() })
+        Ok(Self { owner: row.u64(0)?, before, first: row.value(2)?, rest, has_roles: list.kind().has_roles() })
     }
 
     /// One run with the entries of several that follow each other; None if there are none.
@@ -284,13 +177,13 @@ impl Run {
 /// deletes whole runs.
 #[derive(Debug, Default)]
 pub(crate) struct Appended {
-    by_list: BTreeMap<(List, u64), Vec<Vec<Entry>>>,
+    by_list: BTreeMap<(ListTable, u64), Vec<Vec<Entry>>>,
 }
 
 impl Appended {
     /// The entry is not in a run with entries below `floor`.
-    pub(crate) fn push(&mut self, list: List, owner: u64, entry: Entry, floor: u64) {
-        let runs = self.by_list.entry((list, owner)).or_default();
+    pub(crate) fn push(&mut self, list: ListKey, entry: Entry, floor: u64) {
+        let runs = self.by_list.entry(ListTable::of(list)).or_default();
         let open = runs.last_mut().filter(|run| {
             let fits = run.first().is_some_and(|first| i32::try_from(entry.value() - (first.value() & -4)).is_ok());
             fits && run.len() < RUN_ENTRIES && run.last().is_some_and(|last| last.id >= floor)
@@ -301,12 +194,12 @@ impl Appended {
         }
     }
 
-    pub(crate) fn owners(&self, list: List) -> impl Iterator<Item = u64> {
+    pub(crate) fn owners(&self, list: ListTable) -> impl Iterator<Item = u64> {
         self.by_list.range((list, 0)..=(list, u64::MAX)).map(|((_, owner), _)| *owner)
     }
 
     /// The rows of a list, and its tails after them. `tail` is the tail before.
-    pub(crate) fn runs(&self, list: List, tail: impl Fn(u64) -> Tail) -> (Vec<Run>, Vec<(u64, Tail)>) {
+    pub(crate) fn runs(&self, list: ListTable, tail: impl Fn(u64) -> Tail) -> (Vec<Run>, Vec<(u64, Tail)>) {
         let (mut rows, mut tails) = (Vec::new(), Vec::new());
         for ((_, owner), runs) in self.by_list.range((list, 0)..=(list, u64::MAX)) {
             let mut end = tail(*owner);
@@ -315,11 +208,11 @@ impl Appended {
                 let first = first.value();
                 // Within range, or the entry would have started a run.
                 let rest = rest.iter().filter_map(|entry| i32::try_from(entry.value() - (first & -4)).ok()).collect();
-                rows.push(Run { owner: *owner, before: end.counts, first, rest, has_roles: list.has_roles() });
+                rows.push(Run { owner: *owner, before: end.counts, first, rest, has_roles: list.kind().has_roles() });
                 for entry in entries {
                     end.counts.total += 1;
-                    end.counts.sent += u64::from(mask(entry.role) & 1 != 0);
-                    end.counts.received += u64::from(mask(entry.role) & 2 != 0);
+                    end.counts.sent += u64::from(mask(entry.party) & 1 != 0);
+                    end.counts.received += u64::from(mask(entry.party) & 2 != 0);
                     end.last = Some(entry.id);
                 }
             }
@@ -334,14 +227,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_list_has_a_table() {
+        let schema = include_str!("../migrations/0001_schema.sql");
+        for table in ListTable::all() {
+            assert!(schema.contains(&format!("'{}'", table.name())), "{table:?}");
+        }
+        let (v2, v3) = (ListTable::of(ListKind::V2Trades.of(9)), ListTable::of(ListKind::V3Trades.of(9)));
+        assert_eq!((v2.0, v2.1, v3.1), (v3.0, 18, 19));
+        assert_eq!(ListTable::all().count(), ListKind::ALL.len() - 1);
+    }
+
+    #[test]
     fn a_run_has_the_counts_before_it_and_at_most_128_entries() {
         let mut appended = Appended::default();
         for id in 10..210 {
-            let role = if id % 2 == 0 { Role::Sender } else { Role::Both };
-            appended.push(List::Transactions, 7, Entry::new(id, role), 0);
+            let party = if id % 2 == 0 { Party::Sender } else { Party::Both };
+            appended.push(ListKind::Transactions.of(7), Entry::new(id, party), 0);
         }
-        let (runs, tails) = appended
-            .runs(List::Transactions, |_| Tail { counts: Counts { total: 5, sent: 5, received: 1 }, last: Some(9) });
+        let (runs, tails) = appended.runs(ListKind::Transactions.into(), |_| Tail {
+            counts: Counts { total: 5, sent: 5, received: 1 },
+            last: Some(9),
+        });
         let lengths: Vec<usize> = runs.iter().map(|run| 1 + run.rest.len()).collect();
         assert_eq!(lengths, [128, 72]);
         assert_eq!((runs[0].first_seq(), runs[0].first(), runs[0].received_before()), (5, 41, Some(1)));
@@ -349,16 +255,16 @@ mod tests {
         assert_eq!((runs[1].first_seq(), runs[1].sent_before(), runs[1].received_before()), (133, Some(133), Some(65)));
         let counts = Counts { total: 205, sent: 205, received: 101 };
         assert_eq!(tails, [(7, Tail { counts, last: Some(209) })]);
-        assert_eq!(appended.runs(List::Involved, |_| Tail::default()).0, []);
+        assert_eq!(appended.runs(ListKind::Involved.into(), |_| Tail::default()).0, []);
     }
 
     #[test]
     fn blocks_that_can_be_reverted_have_their_own_runs() {
         let mut appended = Appended::default();
         for id in 0..6 {
-            appended.push(List::Mined, 1, Entry::new(id, Role::Any), id / 2 * 2);
+            appended.push(ListKind::Mined.of(1), Entry::new(id, Party::Any), id / 2 * 2);
         }
-        let (runs, _) = appended.runs(List::Mined, |_| Tail::default());
+        let (runs, _) = appended.runs(ListKind::Mined.into(), |_| Tail::default());
         assert_eq!(runs.iter().map(Run::first).collect::<Vec<_>>(), [0, 8, 16]);
         assert_eq!(runs[0].sent_before(), None);
     }

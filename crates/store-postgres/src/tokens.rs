@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::{Address, AuditResult, Balance, BalanceSource, BlockNumber, Token, TokenKind, TokenMetadata};
-use store::{StoreError, fetch_policy};
+use store::{StoreError, fetch_policy, rules::TokenState};
 use tokio_postgres::Row;
 
 use crate::{
@@ -129,13 +129,6 @@ impl TokenRow {
         }
     }
 
-    /// Replaces a part of what holders have by another.
-    pub(crate) fn change_held(&mut self, old: Balance, new: Balance) -> Result<(), StoreError> {
-        let held = self.held.checked_add(new).and_then(|held| held.checked_sub(old));
-        self.held = held.ok_or(StoreError::Corrupt("holders that have more than all of a token"))?;
-        Ok(())
-    }
-
     /// Its metadata has to be fetched, at a block or later.
     pub(crate) fn mark_pending(&mut self, since: BlockNumber) {
         self.pending_since = Some(since);
@@ -144,6 +137,24 @@ impl TokenRow {
     /// All its holders have to be fetched and ranked again.
     pub(crate) fn begin_sweep(&mut self) {
         self.sweep_from = Some(0);
+    }
+}
+
+impl TokenState for TokenRow {
+    fn kind(&self) -> TokenKind {
+        self.kind
+    }
+
+    fn holders_mut(&mut self) -> &mut u64 {
+        &mut self.holders
+    }
+
+    fn held_mut(&mut self) -> &mut Balance {
+        &mut self.held
+    }
+
+    fn note_overdraft(&mut self) {
+        self.overdrafts += 1;
     }
 }
 

@@ -2,16 +2,12 @@
 //!
 //! The traits use domain types only, so that the API and the ingest do not depend on a particular store.
 
-mod block_order;
 mod block_times;
-mod chain_totals;
 #[cfg(feature = "conformance")]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a check that does not hold panics")]
 pub mod conformance;
 mod contract_data;
-mod current_day;
 mod error;
-pub mod fetch_policy;
 mod internal;
 mod lifecycle;
 mod older_index;
@@ -21,6 +17,7 @@ mod record_json;
 mod record_lines;
 mod record_transfer;
 mod records;
+pub mod rules;
 mod shared_jobs;
 mod shared_quotas;
 mod traits;
@@ -30,11 +27,8 @@ mod verified_contracts;
 mod webhook_records;
 pub mod words;
 
-pub use block_order::check_order;
 pub use block_times::find_first_block_since;
-pub use chain_totals::ChainTotals;
 pub use contract_data::ContractDataWriter;
-pub use current_day::CurrentDay;
 pub use error::{BoxError, Failure, StoreError};
 pub use internal::{InternalProgress, InternalWriter};
 pub use lifecycle::{CacheUse, SnapshotContent, Store};
@@ -48,6 +42,7 @@ pub use records::{
     MatchingRecord, OrphanedBlockRecord, Record, RecordKind, RecordPosition, UsedProof, VerifiedCodeRecord,
     VerifiedContractRecord,
 };
+pub use rules::{ChainTotals, CurrentDay, ListKey, ListKind, check_order, fetch_policy};
 pub use shared_jobs::{JOB_LEASE, SharedJobs};
 pub use shared_quotas::{QuotaCaller, QuotaLeft, QuotaUse, SharedQuotas};
 pub use traits::{

@@ -5,7 +5,6 @@
 
 mod admin;
 mod approvals;
-mod architecture;
 mod backup;
 mod bad_bodies;
 mod bad_input;
@@ -20,7 +19,6 @@ mod coverage;
 mod crash;
 mod data_folder;
 mod demo;
-mod dependencies;
 mod deployment;
 mod dialects;
 mod docs;

@@ -1,5 +1,7 @@
 //! All tables, each with its properties in one place.
 
+use store::ListKind;
+
 use crate::engine::Group;
 
 /// What determines the rows of a table.
@@ -215,6 +217,17 @@ tables! {
 }
 
 impl Table {
+    /// The open chunks of lists. How far internal transactions are traced does not follow from the chain alone, so their lists have
+    /// their own tables.
+    pub(crate) fn tails_of(kind: ListKind) -> Self {
+        if kind.is_internal() { Self::InternalTail } else { Self::Tail }
+    }
+
+    /// The full chunks of lists.
+    pub(crate) fn chunks_of(kind: ListKind) -> Self {
+        if kind.is_internal() { Self::InternalChunk } else { Self::Chunk }
+    }
+
     pub(crate) fn from_tag(tag: u8) -> Option<Self> {
         Self::ALL.iter().copied().find(|table| *table as u8 == tag)
     }

@@ -24,6 +24,17 @@ impl Roles {
     }
 }
 
+impl From<Party> for Roles {
+    fn from(party: Party) -> Self {
+        match party {
+            Party::Any => Self::NONE,
+            Party::Sender => Self { from: true, to: false },
+            Party::Receiver => Self { from: false, to: true },
+            Party::Both => Self { from: true, to: true },
+        }
+    }
+}
+
 /// Selects entries of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Role {
@@ -65,6 +76,12 @@ impl Role {
 pub(crate) struct Entry {
     pub(crate) id: u64,
     pub(crate) roles: Roles,
+}
+
+impl Entry {
+    pub(crate) fn new(id: u64, party: Party) -> Self {
+        Self { id, roles: party.into() }
+    }
 }
 
 /// The number of entries per role.

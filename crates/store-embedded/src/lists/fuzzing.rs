@@ -6,8 +6,8 @@ use store::StoreError;
 use tempfile::TempDir;
 
 use super::{
-    Entry, Intersection, List, Role, Roles, Tails,
-    chunk::{Chunk, LARGE},
+    Entry, Intersection, List, Role, Tails,
+    chunk::{Chunk, LARGE, Roles},
     cursor::Cursor,
 };
 use crate::{

@@ -7,7 +7,7 @@ use store::StoreError;
 use super::chunk::{Chunk, Entry, Role};
 use crate::{
     engine::{Rows, View},
-    keys::{Key, ListKey},
+    keys::{Key, ListKey, Table},
 };
 
 pub(crate) struct List<'a> {
@@ -21,7 +21,7 @@ pub(crate) struct List<'a> {
 
 impl<'a> List<'a> {
     pub(crate) fn open(view: &'a View, key: ListKey) -> Result<Self, StoreError> {
-        let tail = match view.get(key.kind.tails(), &Key::list(key))? {
+        let tail = match view.get(Table::tails_of(key.kind), &Key::list(key))? {
             Some(row) => Chunk::from_row(&row)?,
             None => Chunk::default(),
         };
@@ -57,7 +57,7 @@ impl<'a> List<'a> {
         {
             return Ok(recent.clone());
         }
-        let row = self.view.get(self.key.kind.chunks(), &Key::chunk(self.key, number))?;
+        let row = self.view.get(Table::chunks_of(self.key.kind), &Key::chunk(self.key, number))?;
         let chunk = Chunk::from_row(&row.ok_or(StoreError::Corrupt("a chunk of a list is missing"))?)?;
         self.entries_read.set(self.entries_read.get() + chunk.len());
         *self.recent.borrow_mut() = Some(chunk.clone());
@@ -141,7 +141,7 @@ impl<'a> List<'a> {
     pub(crate) fn chunks_after(&'a self, number: u32) -> Chunks<'a> {
         let (first, tail) = (number.saturating_add(1), self.tail.number());
         let rows = self.view.range(
-            self.key.kind.chunks(),
+            Table::chunks_of(self.key.kind),
             &Key::chunk(self.key, first),
             &Key::chunk(self.key, tail.max(first)),
         );

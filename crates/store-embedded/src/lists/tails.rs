@@ -6,7 +6,7 @@ use super::chunk::{Chunk, Entry, Role};
 use crate::{
     cache::{AgedCache, FastMap},
     engine::{Batch, View},
-    keys::{Key, ListKey},
+    keys::{Key, ListKey, Table},
 };
 
 /// Appends to and truncates lists. The open chunk of a list is read once, cached while it is in use, and written once
@@ -36,7 +36,7 @@ impl Tails {
         // The open chunk is empty only if the list is.
         let last = (!tail.is_empty()).then(|| tail.last());
         if tail.is_full() {
-            batch.put(list.kind.chunks(), &Key::chunk(list, tail.number()), tail.to_row());
+            batch.put(Table::chunks_of(list.kind), &Key::chunk(list, tail.number()), tail.to_row());
             *tail = tail.next();
         }
         tail.push(entry)?;
@@ -55,8 +55,10 @@ impl Tails {
         tail.truncate(cut)?;
         while tail.is_empty() && tail.number() > 0 {
             let key = Key::chunk(list, tail.number() - 1);
-            let row = view.get(list.kind.chunks(), &key)?.ok_or(StoreError::Corrupt("a chunk of a list is missing"))?;
-            batch.delete(list.kind.chunks(), &key);
+            let row = view
+                .get(Table::chunks_of(list.kind), &key)?
+                .ok_or(StoreError::Corrupt("a chunk of a list is missing"))?;
+            batch.delete(Table::chunks_of(list.kind), &key);
             *tail = Chunk::from_row(&row)?;
             tail.truncate(cut)?;
         }
@@ -76,7 +78,7 @@ impl Tails {
                 let tail = match self.committed.take(&list) {
                     Some(tail) => tail,
                     None => view
-                        .get(list.kind.tails(), &Key::list(list))?
+                        .get(Table::tails_of(list.kind), &Key::list(list))?
                         .map_or_else(|| Ok(Chunk::default()), |row| Chunk::from_row(&row))?,
                 };
                 Ok(entry.insert(tail))
@@ -88,9 +90,9 @@ impl Tails {
     pub(crate) fn write(&self, batch: &mut Batch) {
         for (list, tail) in &self.changed {
             if tail.is_empty() {
-                batch.delete(list.kind.tails(), &Key::list(*list));
+                batch.delete(Table::tails_of(list.kind), &Key::list(*list));
             } else {
-                batch.put(list.kind.tails(), &Key::list(*list), tail.to_row());
+                batch.put(Table::tails_of(list.kind), &Key::list(*list), tail.to_row());
             }
         }
     }

@@ -3,7 +3,7 @@ use store::StoreError;
 
 use super::{ReadSnapshot, long_walk::ReadError, select::Condition};
 use crate::{
-    keys::{AddressId, Key, ListKind, LogId, SourceId, TOPIC_LISTS, Table, TopicId, number_in_key},
+    keys::{AddressId, Key, ListKind, LogId, SourceId, Table, TopicId, number_in_key},
     lists::{List, Role},
     rows::{LogRow, LogSource, topic_from_row},
 };
@@ -35,7 +35,7 @@ impl ReadSnapshot {
             }
             None => None,
         };
-        for ((position, list), topic) in TOPIC_LISTS.into_iter().enumerate().zip(filter.topics) {
+        for ((position, list), topic) in ListKind::OF_TOPICS.into_iter().enumerate().zip(filter.topics) {
             let Some(topic) = topic else { continue };
             let Some(topic) = self.topic_id(&topic)? else { return Ok(None) };
             match emitter.filter(|_| position == 0) {

@@ -9,7 +9,7 @@ use super::{ReadSnapshot, long_walk::ReadError, select::Condition};
 use crate::{
     keys::{AddressId, Key, ListKind, Table, TradeId},
     lists::Role,
-    rows::{PoolRow, TradeRow, exchange_list},
+    rows::{PoolRow, TradeRow},
 };
 
 impl ReadSnapshot {
@@ -26,7 +26,7 @@ impl ReadSnapshot {
             Some(exchanges) => {
                 let mut alternatives = Vec::new();
                 for exchange in exchanges {
-                    let list = exchange_list(exchange.style);
+                    let list = ListKind::of_exchange(exchange.style);
                     if let Some(condition) = self.condition(exchange.factory, list, Role::Any)? {
                         alternatives.push([conditions.as_slice(), &[condition]].concat());
                     }

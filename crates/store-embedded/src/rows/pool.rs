@@ -1,9 +1,9 @@
 use domain::PoolStyle;
-use store::StoreError;
+use store::{StoreError, rules::Exchange};
 
 use crate::{
     codec::{RowReader, RowWriter},
-    keys::{AddressId, ListKind},
+    keys::AddressId,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,10 @@ pub(crate) struct PoolRow {
 }
 
 impl PoolRow {
+    pub(crate) fn exchange(&self) -> Exchange {
+        Exchange { style: self.style, factory: self.factory }
+    }
+
     pub(crate) fn to_row(self) -> Vec<u8> {
         let mut row = RowWriter::with_capacity(16);
         row.byte(match self.style {
@@ -35,13 +39,5 @@ impl PoolRow {
             _ => return Err(StoreError::Corrupt("a pool of an unknown style")),
         };
         Ok(Self { style, factory: row.varint()?, token0: row.varint()?, token1: row.varint()? })
-    }
-}
-
-/// The list that holds the trades of a factory's pools.
-pub(crate) fn exchange_list(style: PoolStyle) -> ListKind {
-    match style {
-        PoolStyle::V2 => ListKind::V2Trades,
-        PoolStyle::V3 => ListKind::V3Trades,
     }
 }

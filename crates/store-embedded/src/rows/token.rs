@@ -1,5 +1,5 @@
 use domain::{AuditResult, Balance, BalanceSource, BlockNumber, TokenKind, TokenMetadata};
-use store::StoreError;
+use store::{StoreError, fetch_policy, rules::TokenState};
 
 use crate::codec::{RowReader, RowWriter};
 
@@ -41,12 +41,23 @@ impl TokenRow {
         let kind = kind_from_byte(head & 0x0f)?;
         Ok(Self { kind, balance_source, holder_count: row.varint()?, held: row.amount()? })
     }
+}
 
-    /// Replaces a part of what holders have by another.
-    pub(crate) fn change_held(&mut self, old: Balance, new: Balance) -> Result<(), StoreError> {
-        let held = self.held.checked_add(new).and_then(|held| held.checked_sub(old));
-        self.held = held.ok_or(StoreError::Corrupt("holders that have more than all of a token"))?;
-        Ok(())
+impl TokenState for TokenRow {
+    fn kind(&self) -> TokenKind {
+        self.kind
+    }
+
+    fn holders_mut(&mut self) -> &mut u64 {
+        &mut self.holder_count
+    }
+
+    fn held_mut(&mut self) -> &mut Balance {
+        &mut self.held
+    }
+
+    fn note_overdraft(&mut self) {
+        self.balance_source = fetch_policy::source_after_overdraft(self.kind, self.balance_source);
     }
 }
 

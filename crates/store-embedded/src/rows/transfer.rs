@@ -1,6 +1,6 @@
 use alloy_primitives::U256;
 use domain::{TokenKind, TransferEvent};
-use store::StoreError;
+use store::{StoreError, rules::TransferIds};
 
 use super::token::{kind_from_byte, kind_to_byte};
 use crate::{
@@ -22,24 +22,16 @@ pub(crate) struct TransferRow {
     pub(crate) token_id: Option<U256>,
 }
 
-/// The parties of a transfer, as ids.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TransferParties {
-    pub(crate) token: AddressId,
-    pub(crate) from: AddressId,
-    pub(crate) to: AddressId,
-}
-
 impl TransferRow {
-    pub(crate) fn new(event: &TransferEvent, tx: TxId, parties: TransferParties) -> Self {
+    pub(crate) fn new(event: &TransferEvent, tx: TxId, ids: TransferIds) -> Self {
         Self {
             tx,
             log_index: event.log_index,
             batch_index: event.batch_index,
             kind: event.kind,
-            token: parties.token,
-            from: parties.from,
-            to: parties.to,
+            token: ids.token,
+            from: ids.from,
+            to: ids.to,
             value: event.value,
             token_id: event.token_id,
         }

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
+use store::Party;
+
 use crate::{
     keys::{ListKey, ListKind},
     lists::Entry,
@@ -16,8 +18,14 @@ pub(super) struct ListSums {
 }
 
 impl ListSums {
-    /// An entry that follows from a row.
-    pub(super) fn expect(&mut self, list: ListKey, entry: Entry) {
+    /// The entries that follow from a row.
+    pub(super) fn expect_in(&mut self, lists: impl Iterator<Item = (ListKey, Party)>, id: u64) {
+        for (list, party) in lists {
+            self.expect(list, Entry::new(id, party));
+        }
+    }
+
+    fn expect(&mut self, list: ListKey, entry: Entry) {
         *self.sum(list.kind, entry.id) = self.sum(list.kind, entry.id).wrapping_add(digest(list, entry));
     }
 
@@ -59,12 +67,11 @@ fn digest(list: ListKey, entry: Entry) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lists::Roles;
 
     #[test]
     fn equal_entries_cancel_out_in_any_order_and_others_are_found() {
         let (mut sums, list) = (ListSums::default(), ListKind::Transactions.of(7));
-        let entry = |id| Entry { id, roles: Roles::NONE };
+        let entry = |id| Entry::new(id, Party::Any);
         (0..10_000).for_each(|id| sums.expect(list, entry(id)));
         (0..10_000).rev().for_each(|id| sums.find(list, entry(id)));
         assert_eq!(sums.differences(ListKind::Transactions).count(), 0);

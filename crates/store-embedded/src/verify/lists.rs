@@ -18,7 +18,7 @@ const ROLES: [Role; 4] = [Role::Any, Role::From, Role::To, Role::Both];
 pub(super) fn check(check: &mut Check<'_>, tip: &Tip, readable: &[Table]) {
     let mut sums = ListSums::default();
     check_chunks(check, tip, &mut sums);
-    for (table, needed, kinds) in row_lists::SOURCES {
+    for (table, needed, entries) in row_lists::SOURCES {
         // Lists of rows that cannot be read are not compared: these rows are a fault already.
         if !needed.iter().chain([table]).all(|table| readable.contains(table)) {
             continue;
@@ -33,9 +33,9 @@ pub(super) fn check(check: &mut Check<'_>, tip: &Tip, readable: &[Table]) {
             check.add(*table, format!("a row that the table {table:?} refers to cannot be read: {error}"), None);
             continue;
         }
-        for kind in *kinds {
+        for kind in row_lists::kinds(*entries) {
             let mut faults = Faults::default();
-            for ids in sums.differences(*kind) {
+            for ids in sums.differences(kind) {
                 let blocks = blocks_of(check, tip, *table, ids);
                 faults
                     .add(blocks, || format!("lists of the kind {kind:?} do not have the rows of the table {table:?}"));
@@ -108,7 +108,7 @@ fn check_list(view: &View, tip: &Tip, list: ListKey, tail: &[u8], sums: &mut Lis
     };
     let full = u64::from(tail.number());
     if full > 0 {
-        for row in view.prefix(list.kind.chunks(), &Key::list(list)) {
+        for row in view.prefix(Table::chunks_of(list.kind), &Key::list(list)) {
             next(Chunk::from_row(&row?.1)?)?;
         }
     }
@@ -118,25 +118,10 @@ fn check_list(view: &View, tip: &Tip, list: ListKey, tail: &[u8], sums: &mut Lis
 
 fn list_in(key: &[u8]) -> Option<ListKey> {
     let (kind, owner) = key.split_first()?;
-    Some(ListKind::from_byte(*kind)?.of(number_in_key(owner, 0).ok()?))
+    Some(ListKind::from_tag(*kind)?.of(number_in_key(owner, 0).ok()?))
 }
 
 /// The highest id that an entry can have; None for internal transactions, whose ids follow the order of tracing.
 fn newest_id(tip: &Tip, kind: ListKind) -> Option<u64> {
-    let totals = &tip.totals;
-    let total = match kind {
-        ListKind::Mined => return Some(tip.block.number),
-        ListKind::Transactions | ListKind::Involved => totals.transactions,
-        ListKind::Transfers | ListKind::TokenTransfers | ListKind::NftTransfers => totals.transfers,
-        ListKind::MakerTrades | ListKind::V2Trades | ListKind::V3Trades | ListKind::PoolTrades => totals.trades,
-        ListKind::EmitterLogs
-        | ListKind::SourceLogs
-        | ListKind::Topic0Logs
-        | ListKind::Topic1Logs
-        | ListKind::Topic2Logs
-        | ListKind::Topic3Logs => totals.logs,
-        ListKind::TokenNfts => totals.nfts,
-        ListKind::InternalAbove | ListKind::InternalBelow => return None,
-    };
-    Some(total.saturating_sub(1))
+    Some(kind.first_entry(&tip.totals, tip.block.number + 1)?.saturating_sub(1))
 }

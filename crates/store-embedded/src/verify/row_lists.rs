@@ -1,96 +1,69 @@
-//! The lists that a row belongs to, from the row alone and those that it refers to. Which transactions involve an address otherwise,
-//! and internal transactions, do not follow from rows.
+//! The lists that a row belongs to, from the row alone and those that it refers to.
 
-use store::StoreError;
+use store::{
+    StoreError,
+    rules::{
+        Entries, lists_of_block, lists_of_log, lists_of_nft, lists_of_nft_transfer, lists_of_trade,
+        lists_of_transaction, lists_of_transfer,
+    },
+};
 
 use super::list_sums::ListSums;
 use crate::{
     engine::View,
-    keys::{Key, ListKind, TOPIC_LISTS, Table, number_in_key},
-    lists::{Entry, Roles},
-    rows::{
-        BlockRow, LogRow, LogSource, NftRow, PoolRow, TokenRow, TradeRow, TransactionRow, TransferRow, exchange_list,
-    },
+    keys::{Key, ListKind, Table, number_in_key},
+    rows::{BlockRow, LogRow, LogSource, NftRow, PoolRow, TokenRow, TradeRow, TransactionRow, TransferRow},
 };
 
-/// Tables whose rows are in lists, the tables that they refer to, and the kinds of lists.
-pub(super) const SOURCES: &[(Table, &[Table], &[ListKind])] = &[
-    (Table::Block, &[], &[ListKind::Mined]),
-    (Table::Transaction, &[], &[ListKind::Transactions]),
-    (
-        Table::Transfer,
-        &[Table::Token, Table::NftId],
-        &[ListKind::TokenTransfers, ListKind::Transfers, ListKind::NftTransfers],
-    ),
-    (
-        Table::Trade,
-        &[Table::Transaction, Table::Pool],
-        &[ListKind::MakerTrades, ListKind::PoolTrades, ListKind::V2Trades, ListKind::V3Trades],
-    ),
-    (
-        Table::Log,
-        &[Table::LogSource],
-        &[
-            ListKind::EmitterLogs,
-            ListKind::SourceLogs,
-            ListKind::Topic0Logs,
-            ListKind::Topic1Logs,
-            ListKind::Topic2Logs,
-            ListKind::Topic3Logs,
-        ],
-    ),
-    (Table::Nft, &[], &[ListKind::TokenNfts]),
+/// Tables whose rows are in lists, the tables that they refer to, and the entries of these lists.
+pub(super) const SOURCES: &[(Table, &[Table], Entries)] = &[
+    (Table::Block, &[], Entries::Blocks),
+    (Table::Transaction, &[], Entries::Transactions),
+    (Table::Transfer, &[Table::Token, Table::NftId], Entries::Transfers),
+    (Table::Trade, &[Table::Transaction, Table::Pool], Entries::Trades),
+    (Table::Log, &[Table::LogSource], Entries::Logs),
+    (Table::Nft, &[], Entries::Nfts),
 ];
+
+/// The lists with such entries, if they follow from rows: which transactions involve an address otherwise does not.
+pub(super) fn kinds(entries: Entries) -> impl Iterator<Item = ListKind> {
+    ListKind::ALL.iter().copied().filter(move |kind| kind.entries() == entries && *kind != ListKind::Involved)
+}
 
 /// Adds the entries of a row.
 pub(super) fn expect(view: &View, table: Table, id: u64, row: &[u8], sums: &mut ListSums) -> Result<(), StoreError> {
-    let entry = Entry { id, roles: Roles::NONE };
     match table {
-        Table::Block => sums.expect(ListKind::Mined.of(BlockRow::from_row(row)?.miner), entry),
+        Table::Block => sums.expect_in(lists_of_block(BlockRow::from_row(row)?.miner), id),
         Table::Transaction => {
             let row = TransactionRow::from_row(row)?;
-            expect_parties(ListKind::Transactions, id, row.from, row.to, sums);
+            sums.expect_in(lists_of_transaction(row.from, row.to), id);
         }
         Table::Transfer => {
             let row = TransferRow::from_row(row)?;
-            sums.expect(ListKind::TokenTransfers.of(row.token), entry);
-            expect_parties(ListKind::Transfers, id, row.from, Some(row.to), sums);
+            sums.expect_in(lists_of_transfer(row.token, row.from, row.to), id);
             if let Some(token_id) = row.token_id
                 && TokenRow::from_row(&referred(view, Table::Token, &Key::id(row.token))?)?.kind == row.kind
             {
                 let nft = referred(view, Table::NftId, &Key::nft(row.token, &token_id))?;
-                sums.expect(ListKind::NftTransfers.of(number_in_key(&nft, 0)?), entry);
+                sums.expect_in(lists_of_nft_transfer(number_in_key(&nft, 0)?), id);
             }
         }
         Table::Trade => {
             let row = TradeRow::from_row(row)?;
             let maker = TransactionRow::from_row(&referred(view, Table::Transaction, &Key::id(row.tx))?)?.from;
             let pool = PoolRow::from_row(&referred(view, Table::Pool, &Key::id(row.pool))?)?;
-            sums.expect(ListKind::MakerTrades.of(maker), entry);
-            sums.expect(ListKind::PoolTrades.of(row.pool), entry);
-            sums.expect(exchange_list(pool.style).of(pool.factory), entry);
+            sums.expect_in(lists_of_trade(maker, row.pool, pool.exchange()), id);
         }
         Table::Log => {
             let row = LogRow::from_row(row)?;
             let source = LogSource::from_row(&referred(view, Table::LogSource, &Key::id(row.source))?)?;
-            sums.expect(ListKind::EmitterLogs.of(source.emitter), entry);
-            sums.expect(ListKind::SourceLogs.of(row.source), entry);
-            for (list, topic) in TOPIC_LISTS.into_iter().zip(source.topic.into_iter().chain(row.topics)) {
-                sums.expect(list.of(topic), entry);
-            }
+            let topics = source.topic.into_iter().chain(row.topics);
+            sums.expect_in(lists_of_log(source.emitter, row.source, topics), id);
         }
-        Table::Nft => sums.expect(ListKind::TokenNfts.of(NftRow::from_row(row)?.token), entry),
+        Table::Nft => sums.expect_in(lists_of_nft(NftRow::from_row(row)?.token), id),
         _ => {}
     }
     Ok(())
-}
-
-fn expect_parties(kind: ListKind, id: u64, from: u64, to: Option<u64>, sums: &mut ListSums) {
-    let roles = Roles { from: true, to: to == Some(from) };
-    sums.expect(kind.of(from), Entry { id, roles });
-    if let Some(to) = to.filter(|to| *to != from) {
-        sums.expect(kind.of(to), Entry { id, roles: Roles { from: false, to: true } });
-    }
 }
 
 fn referred(view: &View, table: Table, key: &Key) -> Result<Vec<u8>, StoreError> {

@@ -57,7 +57,7 @@ impl AddressIds {
         let position = self.new_in_order.binary_search_by_key(&id, |(id, _)| *id).ok();
         match position.and_then(|position| self.new_in_order.get(position)) {
             Some((_, address)) => Ok(*address),
-            None => super::tokens::stored_address(view, id),
+            None => stored_address(view, id),
         }
     }
 
@@ -77,4 +77,9 @@ impl AddressIds {
     pub(crate) fn drop_from(&mut self, first: AddressId) {
         self.committed.retain(|_, id| *id < first);
     }
+}
+
+pub(super) fn stored_address(view: &View, id: AddressId) -> Result<Address, StoreError> {
+    let row = view.get(Table::Address, &Key::id(id))?;
+    Ok(AddressRow::from_row(&row.ok_or(StoreError::Corrupt("an address id without an address"))?)?.address)
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use domain::{Address, BlockNumber, Bytes, Code};
 use store::{
     StoreError,
-    fetch_policy::{CodeEvent, KnownCode, is_code_pending, is_up_to_date},
+    fetch_policy::{KnownCode, is_up_to_date},
 };
 
-use super::{WriteState, commit::Step, tokens::stored_address};
+use super::{addresses::stored_address, state::WriteState};
 use crate::{
     engine::{Batch, Engine, View},
     keys::{AddressId, Key, Table, number_in_key},
@@ -16,27 +16,6 @@ use crate::{
     ranked::RankMoves,
     verified_contracts::{code_hash_at, relist},
 };
-
-impl Step<'_, '_> {
-    /// Notes that a block concerns the code at an address.
-    pub(super) fn note_code(&mut self, id: AddressId, event: CodeEvent, block: BlockNumber) -> Result<(), StoreError> {
-        let known = match event {
-            // Whatever was known is replaced.
-            CodeEvent::Created => KnownCode::NotFetched,
-            _ if self.state.known_codes.get(&id).is_some() => return Ok(()),
-            _ => known_code(self.view, id)?,
-        };
-        let is_pending = is_code_pending(event, known);
-        if is_pending {
-            mark_code_pending(&mut self.batch, id, block);
-        }
-        // Not cached without code: the address may become a contract later.
-        if is_pending || known == KnownCode::Contract {
-            self.state.known_codes.insert(id, ());
-        }
-        Ok(())
-    }
-}
 
 pub(super) fn known_code(view: &View, id: AddressId) -> Result<KnownCode, StoreError> {
     Ok(match view.get(Table::CodeHash, &Key::id(id))? {

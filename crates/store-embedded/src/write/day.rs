@@ -2,8 +2,8 @@ use domain::{BlockNumber, DAY};
 use store::{CurrentDay, StoreError};
 
 use super::{
-    WriteState,
-    revert::{MISSING_BLOCK, find_block},
+    blocks::{MISSING_BLOCK, find_block},
+    state::WriteState,
 };
 use crate::{engine::View, meta::Tip, read::first_since, rows::BlockRow};
 

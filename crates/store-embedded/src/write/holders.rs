@@ -8,10 +8,17 @@ use store::{
     fetch_policy::{self, AuditCandidate, Refetch},
 };
 
-use super::{WriteState, overwrite::Overwrites, ranks::rerank_tokens, revert, tokens::stored_address};
+use super::{
+    addresses::stored_address,
+    blocks::find_block,
+    overwrite::Overwrites,
+    ranks::rerank_tokens,
+    state::WriteState,
+    sweeps::{advance_sweep, begin_sweep, mark_balance_pending},
+};
 use crate::{
     engine::{Batch, Engine, View},
-    keys::{AddressId, Key, ListKind, Pair, Table, id_bytes, number_in_key},
+    keys::{AddressId, Key, ListKind, Pair, Table, number_in_key},
     lists::{List, Role},
     meta,
     ranked::{RankedSet, SortKey, members_from},
@@ -43,7 +50,7 @@ impl WriteState {
             let Some(token) = find_id(&view, address)? else { continue };
             let Some(status) = find_token_status(&mut &view, token)? else { continue };
             let list = List::open(&view, ListKind::TokenTransfers.of(token))?;
-            let transfers = match revert::find_block(&view, at + 1)? {
+            let transfers = match find_block(&view, at + 1)? {
                 Some(next) => list.rank_of(Role::Any, next.totals.transfers)?,
                 None => list.total(Role::Any),
             };
@@ -205,60 +212,6 @@ pub(super) fn mark_drifting_balances(
         mark_balance_pending(batch, &key, since);
     }
     Ok(())
-}
-
-/// A balance has to be fetched, at a block or later.
-pub(super) fn mark_balance_pending(batch: &mut Batch, pair: &Key, since: BlockNumber) {
-    batch.put(Table::PendingBalance, pair, Key::block(since).as_slice());
-}
-
-/// Starts a sweep over all known holders of a token, after its balance source changed.
-pub(super) fn begin_sweep(batch: &mut Batch, token: AddressId) {
-    batch.put(Table::Sweep, &Key::id(token), id_bytes(0).as_slice());
-}
-
-/// Queues some holders of swept tokens for fetching and ranking. Returns how many; 0 when no sweep is left.
-pub(super) fn advance_sweep(engine: &Engine, limit: usize) -> Result<usize, StoreError> {
-    loop {
-        let view = engine.view();
-        let Some((key, cursor)) = view.prefix(Table::Sweep, &Key::EMPTY).next().transpose()? else { return Ok(0) };
-        let swept = sweep_some(engine, &view, number_in_key(&key, 0)?, number_in_key(&cursor, 0)?, limit)?;
-        if swept > 0 {
-            return Ok(swept);
-        }
-    }
-}
-
-fn sweep_some(
-    engine: &Engine,
-    view: &View,
-    token: AddressId,
-    first: AddressId,
-    limit: usize,
-) -> Result<usize, StoreError> {
-    let token_key = Key::id(token);
-    let tip = meta::find_tip(view)?.ok_or(StoreError::Corrupt("a sweep without a tip"))?;
-    let mut holders = BTreeSet::new();
-    for table in [Table::Balance, Table::TouchedHolder] {
-        let from = Key::balance(Pair { token, holder: first });
-        for row in view.range_from(table, &from, &token_key).take(limit) {
-            holders.insert(Pair::from_key(&row?.0)?.holder);
-        }
-    }
-    let mut batch = engine.batch();
-    // Each table returned its lowest ids, so the lowest of both together are complete.
-    let step: Vec<AddressId> = holders.into_iter().take(limit).collect();
-    for holder in &step {
-        let key = Key::balance(Pair { token, holder: *holder });
-        batch.put(Table::Unranked, &key, []);
-        mark_balance_pending(&mut batch, &key, tip.block.number);
-    }
-    match step.last() {
-        Some(last) if step.len() >= limit => batch.put(Table::Sweep, &token_key, id_bytes(last + 1).as_slice()),
-        _ => batch.delete(Table::Sweep, &token_key),
-    }
-    batch.commit()?;
-    Ok(step.len())
 }
 
 fn find_id(view: &View, address: &Address) -> Result<Option<AddressId>, StoreError> {

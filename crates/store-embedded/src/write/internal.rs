@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 
 use domain::{Address, BlockNumber, InternalBlock, InternalEvent, InternalFrontier};
-use store::{InternalProgress, StoreError};
+use store::{InternalProgress, StoreError, rules::lists_of_parties};
 
-use super::WriteState;
+use super::state::WriteState;
 use crate::{
     cache::FastMap,
     engine::{Batch, Engine, View},
@@ -11,7 +11,7 @@ use crate::{
         FIRST_ABOVE, find_progress, first_id, mirrored, next_party, put_first_id, put_next_party, put_progress,
     },
     keys::{InternalId, Key, ListKind, PartyId, Table, TxId, number_in_key},
-    lists::{Entry, Roles, Tails},
+    lists::{Entry, Tails},
     meta::{self, Tip},
     rows::{BlockRow, InternalRow},
     undo,
@@ -150,11 +150,8 @@ impl Step<'_> {
             }
         };
         self.batch.put(Table::Internal, &Key::id(id), InternalRow::new(event, tx, from, to).to_row());
-        let roles = Roles { from: true, to: to == Some(from) };
-        self.tails.append(self.view, &mut self.batch, kind.of(from), Entry { id: entry, roles })?;
-        if let Some(to) = to.filter(|to| *to != from) {
-            let roles = Roles { from: false, to: true };
-            self.tails.append(self.view, &mut self.batch, kind.of(to), Entry { id: entry, roles })?;
+        for (list, party) in lists_of_parties(kind, from, to) {
+            self.tails.append(self.view, &mut self.batch, list, Entry::new(entry, party))?;
         }
         Ok(())
     }

@@ -8,10 +8,7 @@ use store::{
     fetch_policy::{self, TokenRound},
 };
 
-use super::{
-    WriteState,
-    tokens::{mark_token_pending, stored_address},
-};
+use super::{addresses::stored_address, state::WriteState};
 use crate::{
     engine::{Batch, Engine, View},
     keys::{AddressId, Key, Table, number_in_key},
@@ -116,4 +113,9 @@ pub(super) fn refresh_if_old(
         mark_token_pending(batch, token, tip);
     }
     Ok(())
+}
+
+/// The token's metadata has to be fetched, at a block or later.
+pub(super) fn mark_token_pending(batch: &mut Batch, token: AddressId, since: BlockNumber) {
+    batch.put(Table::PendingToken, &Key::id(token), Key::block(since).as_slice());
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use domain::{Address, Balance};
 use store::StoreError;
 
-use super::{WriteState, holders::advance_sweep, overwrite::Overwrites};
+use super::{overwrite::Overwrites, state::WriteState, sweeps::advance_sweep};
 use crate::{
     engine::{Batch, Engine, View},
     keys::{AddressId, Key, Pair, Table, id_bytes},

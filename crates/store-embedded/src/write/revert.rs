@@ -7,23 +7,24 @@ use store::{
 };
 
 use super::{
-    WriteState,
+    addresses::stored_address,
     approvals::rerank_approvals,
+    blocks::{MISSING_BLOCK, find_block},
     codes,
-    commit::sweep_where_source_changed,
-    holders::{change_call_balance, mark_balance_pending, mark_drifting_balances},
+    holders::{change_call_balance, mark_drifting_balances},
     internal, logs, metadata,
     nfts::rerank_nfts,
     overwrite::Overwrites,
     ranks::{rerank_holder, rerank_tokens},
-    tokens,
+    state::WriteState,
+    sweeps::{mark_balance_pending, sweep_where_source_changed},
 };
 use crate::{
     engine::{Batch, Engine, View},
-    keys::{AddressId, Key, ListKey, ListKind, Pair, Table, number_in_key},
+    keys::{AddressId, Key, ListKey, Pair, Table, number_in_key},
     meta::{self, Tip},
     ranked::RankMoves,
-    rows::{AddressRow, BlockRow, TransactionRow, TransferRow},
+    rows::{AddressRow, TransactionRow, TransferRow},
     token_status::find_token_status,
     undo::{Overwritten, UndoRecord},
     verified_contracts::{code_hash_at, relist},
@@ -96,27 +97,14 @@ impl WriteState {
             }
         }
         sweep_where_source_changed(&overwrites, &mut batch)?;
-        rerank_tokens(&touched, &mut overwrites, &view, &mut batch, |id| tokens::stored_address(&view, id))?;
+        rerank_tokens(&touched, &mut overwrites, &view, &mut batch, |id| stored_address(&view, id))?;
         rerank_nfts(&overwrites, &view, &mut batch)?;
         rerank_approvals(&overwrites, &view, &mut batch)?;
         overwrites.write(&mut batch);
         mark_codes_pending(&view, &mut batch, &grown, &kept, number)?;
         for list in grown {
-            let cut = match list.kind {
-                ListKind::Transactions | ListKind::Involved => kept.transactions,
-                ListKind::Mined => number + 1,
-                ListKind::Transfers | ListKind::TokenTransfers | ListKind::NftTransfers => kept.transfers,
-                ListKind::TokenNfts => kept.nfts,
-                ListKind::MakerTrades | ListKind::PoolTrades | ListKind::V2Trades | ListKind::V3Trades => kept.trades,
-                ListKind::EmitterLogs
-                | ListKind::SourceLogs
-                | ListKind::Topic0Logs
-                | ListKind::Topic1Logs
-                | ListKind::Topic2Logs
-                | ListKind::Topic3Logs => kept.logs,
-                // Reverted by their rows.
-                ListKind::InternalAbove | ListKind::InternalBelow => continue,
-            };
+            // Internal transactions are reverted by their rows.
+            let Some(cut) = list.kind.first_entry(&kept, number + 1) else { continue };
             self.tails.truncate(&view, &mut batch, list, cut)?;
         }
         internal::revert(&view, &mut batch, number)?;
@@ -141,12 +129,6 @@ impl WriteState {
         self.day = None;
         Ok(())
     }
-}
-
-pub(super) const MISSING_BLOCK: StoreError = StoreError::Corrupt("a block is missing below the tip");
-
-pub(super) fn find_block(view: &View, number: BlockNumber) -> Result<Option<BlockRow>, StoreError> {
-    view.get(Table::Block, &Key::block(number))?.map(|row| BlockRow::from_row(&row)).transpose()
 }
 
 /// Holders whose balance the reverted blocks may have changed.
@@ -193,7 +175,7 @@ fn mark_tokens_pending(
     for token in touched {
         let key = Key::id(*token);
         if overwrites.get(Table::Token, &key)?.is_some() {
-            tokens::mark_token_pending(batch, *token, tip);
+            metadata::mark_token_pending(batch, *token, tip);
             continue;
         }
         metadata::remove_names(view, batch, *token)?;

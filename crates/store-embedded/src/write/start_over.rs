@@ -6,7 +6,7 @@
 use domain::ChainIdentity;
 use store::StoreError;
 
-use super::WriteState;
+use super::state::WriteState;
 use crate::{
     engine::Engine,
     keys::{Key, Table},

@@ -1,20 +1,20 @@
 use domain::{
     Address, BlockRange, InternalEvent, InternalFilter, InternalPage, InternalTransaction, Order, Page, PageRequest,
 };
-use store::{InternalProgress, Parties, StoreError};
+use store::{InternalProgress, ListKind, Parties, Party, StoreError};
 use tokio_postgres::Row;
 
 use super::{
     intersections::{cut_page, intersection},
     pages::page_of,
-    select::{Rows, owner_ids},
+    select::{Rows, list_ids},
     transactions::KNOWN_PAGE,
 };
 use crate::{
     chain::Chain,
     database::{Connection, find, get, query},
     internal::{KINDS, find_progress},
-    lists::{List, Role, mask},
+    lists::mask,
     rows::{RowExt, clamped, int8},
 };
 
@@ -109,27 +109,27 @@ async fn select(
     let parties = Parties::of(filter.address, filter.from, filter.to);
     let Some(required) = parties.required().filter(|_| low < high) else { return Ok(Page::empty(0)) };
     let mut owners = Vec::with_capacity(required.len());
-    for (address, role) in required {
+    for (address, party) in required {
         let Some(owner) = party_id(client, address).await? else { return Ok(Page::empty(0)) };
-        owners.push((owner, role));
+        owners.push((owner, party));
     }
     match owners.as_slice() {
         [] => {
             let total = high.abs_diff(low);
             Ok(Page { items: page.ranks(total).map(|rank| low + int8(rank)).collect(), total })
         }
-        [(owner, role)] => {
+        [(owner, party)] => {
             let sql = "select p.total, p.ids from internal_page($1, $2, $3, $4, $5, $6, $7) p";
             let newest_first = page.order == Order::NewestFirst;
             let (skipped, wanted) = (clamped(page.offset), i64::from(page.limit));
-            let row =
-                get(client, sql, &[&int8(*owner), &mask(*role), &low, &high, &skipped, &wanted, &newest_first]).await?;
+            let row = get(client, sql, &[&int8(*owner), &mask(*party), &low, &high, &skipped, &wanted, &newest_first])
+                .await?;
             Ok(Page { total: row.u64(0)?, items: row.value(1)? })
         }
         owners => {
             let mut common: Option<Vec<i64>> = None;
-            for (owner, role) in owners {
-                let ids = ids(client, *owner, *role, low, high).await?;
+            for (owner, party) in owners {
+                let ids = ids(client, *owner, *party, low, high).await?;
                 common = Some(match common {
                     Some(common) => intersection(&common, &ids),
                     None => ids,
@@ -141,10 +141,10 @@ async fn select(
 }
 
 /// The ids of a party in a span, in chain order.
-async fn ids(client: &dyn Connection, owner: u64, role: Role, low: i64, high: i64) -> Result<Vec<i64>, StoreError> {
-    let mirrored = owner_ids(client, List::InternalBelow, owner, role, (-high).max(0), (-low).max(0)).await?;
+async fn ids(client: &dyn Connection, owner: u64, party: Party, low: i64, high: i64) -> Result<Vec<i64>, StoreError> {
+    let mirrored = list_ids(client, ListKind::InternalBelow.of(owner), party, (-high).max(0), (-low).max(0)).await?;
     let mut ids: Vec<i64> = mirrored.into_iter().rev().map(|entry| -1 - entry).collect();
-    ids.extend(owner_ids(client, List::InternalAbove, owner, role, low.max(0), high.max(0)).await?);
+    ids.extend(list_ids(client, ListKind::InternalAbove.of(owner), party, low.max(0), high.max(0)).await?);
     Ok(ids)
 }
 

@@ -1,16 +1,16 @@
 use domain::{B256, Bytes, IndexedLog, LogEvent, LogFilter, LogPage, MAX_TOPICS, Order, Page, PageRequest};
-use store::{StoreError, words};
+use store::{ListKey, ListKind, Party, StoreError, words};
 use tokio_postgres::Row;
 
 use super::{
     intersections::Intersections,
     pages::page_of,
-    select::{Numbering, Rows, address_id, owner_ids, span},
+    select::{Numbering, Rows, address_id, list_ids, span},
     transactions::KNOWN_PAGE,
 };
 use crate::{
     database::{Connection, find, get, query},
-    lists::{List, Role, TOPIC_LISTS, mask},
+    lists::{ListTable, mask},
     rows::{RowExt, clamped, int8},
 };
 
@@ -74,12 +74,13 @@ pub(crate) async fn list_logs(
             let total = u64::try_from(high - low).unwrap_or_default();
             Page { items: page.ranks(total).map(|rank| low + int8(rank)).collect(), total }
         }
-        [(list, owner)] => {
-            let sql = format!("select p.total, p.ids from {}_page($1, $2, $3, $4, $5, $6, $7) p", list.name());
+        [list] => {
+            let (table, owner) = ListTable::of(*list);
+            let sql = format!("select p.total, p.ids from {}_page($1, $2, $3, $4, $5, $6, $7) p", table.name());
             let newest_first = page.order == Order::NewestFirst;
             let (skipped, wanted) = (clamped(page.offset), i64::from(page.limit));
-            let any = mask(Role::Any);
-            let row = get(client, &sql, &[&int8(*owner), &any, &low, &high, &skipped, &wanted, &newest_first]).await?;
+            let any = mask(Party::Any);
+            let row = get(client, &sql, &[&int8(owner), &any, &low, &high, &skipped, &wanted, &newest_first]).await?;
             Page { total: row.u64(0)?, items: row.value(1)? }
         }
         lists => {
@@ -127,14 +128,14 @@ impl Required {
     }
 
     /// The lists that a log must be in. An emitter with a first topic has a list of its own.
-    fn lists(&self) -> Vec<(List, u64)> {
-        let topics = TOPIC_LISTS.into_iter().zip(self.topics).filter_map(|(list, topic)| Some((list, topic?)));
+    fn lists(&self) -> Vec<ListKey> {
+        let topics = ListKind::OF_TOPICS.into_iter().zip(self.topics).filter_map(|(kind, topic)| Some(kind.of(topic?)));
         match (self.source, self.emitter) {
             (Some(source), _) => {
-                let later = topics.filter(|(list, _)| *list != List::Topic0Logs);
-                std::iter::once((List::SourceLogs, source)).chain(later).collect()
+                let later = topics.filter(|list| list.kind != ListKind::Topic0Logs);
+                std::iter::once(ListKind::SourceLogs.of(source)).chain(later).collect()
             }
-            (None, Some(emitter)) => std::iter::once((List::EmitterLogs, emitter)).chain(topics).collect(),
+            (None, Some(emitter)) => std::iter::once(ListKind::EmitterLogs.of(emitter)).chain(topics).collect(),
             (None, None) => topics.collect(),
         }
     }
@@ -143,20 +144,21 @@ impl Required {
     async fn intersect(
         &self,
         client: &dyn Connection,
-        lists: &[(List, u64)],
+        lists: &[ListKey],
         low: i64,
         high: i64,
     ) -> Result<Vec<i64>, StoreError> {
-        let mut shortest: Option<(i64, List, u64)> = None;
-        for (list, owner) in lists {
-            let sql = format!("select {0}_rank($1, 0, $3) - {0}_rank($1, 0, $2)", list.name());
-            let length: i64 = get(client, &sql, &[&int8(*owner), &low, &high]).await?.value(0)?;
-            if shortest.is_none_or(|(shorter, ..)| length < shorter) {
-                shortest = Some((length, *list, *owner));
+        let mut shortest: Option<(i64, ListKey)> = None;
+        for list in lists {
+            let (table, owner) = ListTable::of(*list);
+            let sql = format!("select {0}_rank($1, 0, $3) - {0}_rank($1, 0, $2)", table.name());
+            let length: i64 = get(client, &sql, &[&int8(owner), &low, &high]).await?.value(0)?;
+            if shortest.is_none_or(|(shorter, _)| length < shorter) {
+                shortest = Some((length, *list));
             }
         }
-        let Some((_, list, owner)) = shortest else { return Ok(Vec::new()) };
-        let ids = owner_ids(client, list, owner, Role::Any, low, high).await?;
+        let Some((_, list)) = shortest else { return Ok(Vec::new()) };
+        let ids = list_ids(client, list, Party::Any, low, high).await?;
         let sql = "select coalesce(array_agg(u.id order by u.id), '{}') from unnest($1::int8[]) u(id)
             cross join lateral log_by_id(u.id) x join log_source s on s.id = x.source
             where ($2::int8 is null or s.emitter = $2) and ($3::int8 is null or s.topic = $3)

@@ -4,7 +4,7 @@
 //! intersected.
 
 use domain::{Address, BlockRange, Order, Page, PageRequest};
-use store::{Parties, StoreError};
+use store::{ListKey, ListKind, Parties, Party, StoreError};
 use tokio_postgres::Row;
 
 use super::{
@@ -13,22 +13,22 @@ use super::{
 };
 use crate::{
     database::{Connection, find, get, query},
-    lists::{List, Role, mask},
+    lists::{ListTable, mask},
     rows::{RowExt, clamped, int8},
 };
 
 /// The parties as conditions on lists of one kind; None if they cannot be satisfied.
-pub(super) fn conditions(parties: Parties, list: List) -> Option<Vec<Condition>> {
-    let condition = |(address, role)| Condition { list, address, role };
+pub(super) fn conditions(parties: Parties, kind: ListKind) -> Option<Vec<Condition>> {
+    let condition = |(address, party)| Condition { kind, address, party };
     Some(parties.required()?.into_iter().map(condition).collect())
 }
 
-/// An entry must be in this list of an address, in this role.
+/// An entry must be in the list of an address, which is this to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Condition {
-    pub(super) list: List,
+    pub(super) kind: ListKind,
     pub(super) address: Address,
-    pub(super) role: Role,
+    pub(super) party: Party,
 }
 
 /// The kind of ids in a list.
@@ -74,7 +74,7 @@ impl Rows {
 /// The statement and parameters of a page with at most one condition. The address, if there is one, is the last parameter.
 pub(super) fn single_page(numbering: Numbering, condition: Option<Condition>) -> String {
     let name = numbering.name();
-    let Some(Condition { list, role, .. }) = condition else {
+    let Some(Condition { kind, party, .. }) = condition else {
         return format!(
             "select p.total, p.ids from span_of_blocks($1, $2) s
             cross join lateral span_page(s.low_{name}, s.high_{name}, $3, $4, $5) p"
@@ -83,8 +83,8 @@ pub(super) fn single_page(numbering: Numbering, condition: Option<Condition>) ->
     format!(
         "select p.total, p.ids from span_of_blocks($1, $2) s cross join lateral (select id from address where address = $6) o
         cross join lateral {}_page(o.id, {}, s.low_{name}, s.high_{name}, $3, $4, $5) p",
-        list.name(),
-        mask(role)
+        ListTable::from(kind).name(),
+        mask(party)
     )
 }
 
@@ -163,9 +163,9 @@ pub(super) async fn ids(
     low: i64,
     high: i64,
 ) -> Result<Vec<i64>, StoreError> {
-    let Condition { list, address, role } = condition;
+    let Condition { kind, address, party } = condition;
     let Some(owner) = address_id(client, &address).await? else { return Ok(Vec::new()) };
-    owner_ids(client, list, owner, role, low, high).await
+    list_ids(client, kind.of(owner), party, low, high).await
 }
 
 pub(super) async fn address_id(client: &dyn Connection, address: &Address) -> Result<Option<u64>, StoreError> {
@@ -173,14 +173,15 @@ pub(super) async fn address_id(client: &dyn Connection, address: &Address) -> Re
     row.map(|row| row.u64(0)).transpose()
 }
 
-pub(super) async fn owner_ids(
+/// The entries of a list in a span.
+pub(super) async fn list_ids(
     client: &dyn Connection,
-    list: List,
-    owner: u64,
-    role: Role,
+    list: ListKey,
+    party: Party,
     low: i64,
     high: i64,
 ) -> Result<Vec<i64>, StoreError> {
-    let sql = format!("select {}_ids($1, $2, $3, $4)", list.name());
-    get(client, &sql, &[&int8(owner), &mask(role), &low, &high]).await?.value(0)
+    let (table, owner) = ListTable::of(list);
+    let sql = format!("select {}_ids($1, $2, $3, $4)", table.name());
+    get(client, &sql, &[&int8(owner), &mask(party), &low, &high]).await?.value(0)
 }

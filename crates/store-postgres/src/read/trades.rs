@@ -1,21 +1,21 @@
 use domain::{
     Address, BlockRange, Exchange, Page, PageRequest, Pool, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken,
 };
-use store::StoreError;
+use store::{ListKey, ListKind, Party, StoreError};
 use tokio_postgres::Row;
 
 use super::{
     intersections::{Intersections, intersection},
     pages::page_of,
-    select::{Condition, Numbering, PageParameters, Rows, address_id, ids, intersect, owner_ids, single_page, span},
+    select::{Condition, Numbering, PageParameters, Rows, address_id, ids, intersect, list_ids, single_page, span},
     transactions::KNOWN_PAGE,
 };
 use crate::{
     database::{Connection, find, query},
-    lists::{List, Role, exchange_owner},
+    lists::ListTable,
+    pools::style_from,
     rows::{RowExt, int8},
     tokens::option_decimals,
-    write::style_from,
 };
 
 pub(super) const TRADES: Rows = Rows {
@@ -75,8 +75,8 @@ pub(crate) fn combines_trade_lists(filter: &TradeFilter) -> bool {
 
 /// The conditions other than the exchanges.
 fn conditions(filter: &TradeFilter) -> Vec<Condition> {
-    let lists = [(filter.maker, List::MakerTrades), (filter.pool, List::PoolTrades)].into_iter();
-    lists.filter_map(|(address, list)| Some(Condition { list, address: address?, role: Role::Any })).collect()
+    let lists = [(filter.maker, ListKind::MakerTrades), (filter.pool, ListKind::PoolTrades)].into_iter();
+    lists.filter_map(|(address, kind)| Some(Condition { kind, address: address?, party: Party::Any })).collect()
 }
 
 /// Needs a snapshot if the filter combines lists.
@@ -114,15 +114,15 @@ async fn select_by_exchange(
 ) -> Result<Page<i64>, StoreError> {
     // One exchange and nothing else: its list has the total and the page.
     if let ([exchange], []) = (exchanges, conditions) {
-        let owners = exchange_owners(client, &[*exchange]).await?;
+        let lists = exchange_lists(client, &[*exchange]).await?;
         let span = span(client, Numbering::Trades, blocks).await?;
-        let (Some(owner), Some((low, high))) = (owners.first(), span) else { return Ok(Page::empty(0)) };
-        return one_exchange(client, *owner, low, high, page).await;
+        let (Some(list), Some((low, high))) = (lists.first(), span) else { return Ok(Page::empty(0)) };
+        return one_exchange(client, *list, low, high, page).await;
     }
     let find = async |low, high| {
         let mut common = Vec::new();
-        for owner in exchange_owners(client, exchanges).await? {
-            common.extend(owner_ids(client, List::ExchangeTrades, owner, Role::Any, low, high).await?);
+        for list in exchange_lists(client, exchanges).await? {
+            common.extend(list_ids(client, list, Party::Any, low, high).await?);
         }
         common.sort_unstable();
         for condition in conditions {
@@ -134,28 +134,29 @@ async fn select_by_exchange(
     intersections.page(client, Numbering::Trades, filter, blocks, page, find).await
 }
 
-/// The owners of the lists of exchanges that have any.
-async fn exchange_owners(client: &dyn Connection, exchanges: &[Exchange]) -> Result<Vec<u64>, StoreError> {
-    let mut owners = Vec::new();
+/// The lists of exchanges that have any.
+async fn exchange_lists(client: &dyn Connection, exchanges: &[Exchange]) -> Result<Vec<ListKey>, StoreError> {
+    let mut lists = Vec::new();
     for exchange in exchanges {
         if let Some(factory) = address_id(client, &exchange.factory).await? {
-            owners.push(exchange_owner(factory, exchange.style));
+            lists.push(ListKind::of_exchange(exchange.style).of(factory));
         }
     }
-    Ok(owners)
+    Ok(lists)
 }
 
 async fn one_exchange(
     client: &dyn Connection,
-    owner: u64,
+    list: ListKey,
     low: i64,
     high: i64,
     page: PageRequest,
 ) -> Result<Page<i64>, StoreError> {
+    let (table, owner) = ListTable::of(list);
     let newest_first = page.order == domain::Order::NewestFirst;
-    let sql = "select p.total, p.ids from exchange_trade_page($1, 0, $2, $3, $4, $5, $6) p";
+    let sql = format!("select p.total, p.ids from {}_page($1, 0, $2, $3, $4, $5, $6) p", table.name());
     let (offset, limit) = (crate::rows::clamped(page.offset), i64::from(page.limit));
-    let row = find(client, sql, &[&int8(owner), &low, &high, &offset, &limit, &newest_first]).await?;
+    let row = find(client, &sql, &[&int8(owner), &low, &high, &offset, &limit, &newest_first]).await?;
     row.map_or(Ok(Page::empty(0)), |row| Ok(Page { total: row.u64(0)?, items: row.value(1)? }))
 }
 

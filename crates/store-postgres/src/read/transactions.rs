@@ -1,5 +1,5 @@
 use domain::{B256, Page, PageRequest, Selector, Transaction, TransactionEvents, TransactionFilter};
-use store::{Parties, StoreError};
+use store::{ListKind, Parties, StoreError};
 use tokio_postgres::Row;
 
 use super::{
@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{
     database::{Connection, find, query},
-    lists::List,
     rows::{RowExt, int8},
 };
 
@@ -65,7 +64,7 @@ pub(crate) async fn list_transactions(
     page: PageRequest,
 ) -> Result<Page<Transaction>, StoreError> {
     let parties = Parties::of(filter.address, filter.from, filter.to);
-    let Some(conditions) = conditions(parties, List::Transactions) else { return Ok(Page::empty(0)) };
+    let Some(conditions) = conditions(parties, ListKind::Transactions) else { return Ok(Page::empty(0)) };
     let rows = if conditions.len() > 1 {
         let Page { items, total } =
             intersect(client, intersections, Numbering::Transactions, &conditions, filter.blocks, page).await?;

@@ -1,5 +1,5 @@
 use domain::{Page, PageRequest, Transfer, TransferEvent, TransferFilter};
-use store::{Parties, StoreError};
+use store::{ListKind, Parties, Party, StoreError};
 use tokio_postgres::Row;
 
 use super::{
@@ -10,7 +10,6 @@ use super::{
 };
 use crate::{
     database::{Connection, query},
-    lists::{List, Role},
     numeric::Numeric,
     rows::{RowExt, int8, to_u256},
     tokens::{kind_from, option_decimals},
@@ -61,8 +60,8 @@ pub(crate) async fn list_transfers(
     page: PageRequest,
 ) -> Result<Page<Transfer>, StoreError> {
     let parties = Parties::of(filter.address, filter.from, filter.to);
-    let Some(mut conditions) = conditions(parties, List::Transfers) else { return Ok(Page::empty(0)) };
-    let token = filter.token.map(|address| Condition { list: List::TokenTransfers, address, role: Role::Any });
+    let Some(mut conditions) = conditions(parties, ListKind::Transfers) else { return Ok(Page::empty(0)) };
+    let token = filter.token.map(|address| Condition { kind: ListKind::TokenTransfers, address, party: Party::Any });
     conditions.extend(token);
     let rows = if conditions.len() > 1 {
         let Page { items, total } =

@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use deadpool_postgres::Transaction;
-use domain::{Address, ApprovalScope, Balance, BlockChanges, BlockNumber, TokenKind, U256};
-use store::{ChainTotals, StoreError, Undo};
+use domain::{Address, ApprovalScope, Balance, BlockChanges, BlockNumber, TokenKind};
+use store::{
+    ChainTotals, StoreError, Undo,
+    rules::{ApprovalKey, ApprovalState},
+};
 use tokio_postgres::Row;
 
 use crate::{
@@ -15,68 +18,24 @@ use crate::{
     rows::{RowExt, int8, to_u256},
 };
 
-/// Identifies an approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum ApprovalKey {
-    Amount {
-        token: AddressId,
-        owner: AddressId,
-        spender: Address,
-    },
-    /// An id has one approval at a time, whoever owns it.
-    Id {
-        token: AddressId,
-        id: U256,
-    },
-    All {
-        token: AddressId,
-        owner: AddressId,
-        spender: Address,
-    },
+/// The token, the scope and the id in a row.
+fn columns_of(key: &ApprovalKey) -> (i64, i16, Option<Numeric>) {
+    let (scope, id) = match key.scope() {
+        ApprovalScope::Amount => (0, None),
+        ApprovalScope::Id(id) => (1, Some(Numeric::from(id))),
+        ApprovalScope::All => (2, None),
+    };
+    (int8(key.token()), scope, id)
 }
 
-impl ApprovalKey {
-    pub(super) fn new(token: AddressId, owner: AddressId, spender: Address, scope: ApprovalScope) -> Self {
-        match scope {
-            ApprovalScope::Amount => Self::Amount { token, owner, spender },
-            ApprovalScope::Id(id) => Self::Id { token, id },
-            ApprovalScope::All => Self::All { token, owner, spender },
-        }
-    }
-
-    /// The token, the scope and the id in a row.
-    fn columns(self) -> (i64, i16, Option<Numeric>) {
-        match self {
-            Self::Amount { token, .. } => (int8(token), 0, None),
-            Self::Id { token, id } => (int8(token), 1, Some(Numeric::from(id))),
-            Self::All { token, .. } => (int8(token), 2, None),
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ApprovalState {
-    pub(super) owner: AddressId,
-    pub(super) spender: Address,
-    pub(super) value: U256,
-    pub(super) tx: u64,
-}
-
-impl ApprovalState {
-    /// From the columns owner, spender, value and transaction.
-    fn from_row(row: &Row, first: usize) -> Result<Self, StoreError> {
-        Ok(Self {
-            owner: row.u64(first)?,
-            spender: row.address(first + 1)?,
-            value: to_u256(row.value(first + 2)?)?,
-            tx: row.u64(first + 3)?,
-        })
-    }
-
-    /// Who has it in the list of approvals; None if it is revoked.
-    fn listed_by(self) -> Option<AddressId> {
-        (!self.value.is_zero()).then_some(self.owner)
-    }
+/// From the columns owner, spender, value and transaction.
+fn state_from_row(row: &Row, first: usize) -> Result<ApprovalState, StoreError> {
+    Ok(ApprovalState {
+        owner: row.u64(first)?,
+        spender: row.address(first + 1)?,
+        value: to_u256(row.value(first + 2)?)?,
+        tx: row.u64(first + 3)?,
+    })
 }
 
 /// The approvals that a commit may change.
@@ -130,7 +89,7 @@ impl Approvals {
             let (ApprovalKey::Amount { owner, spender, .. } | ApprovalKey::All { owner, spender, .. }) = key else {
                 continue;
             };
-            let (token, scope, _) = key.columns();
+            let (token, scope, _) = columns_of(key);
             tokens.push(token);
             owners.push(int8(*owner));
             scopes.push(scope);
@@ -144,7 +103,7 @@ impl Approvals {
             join approval p on p.token = k.token and p.owner = k.owner and p.scope = k.scope and p.spender = k.spender
             where p.scope <> 1";
         for row in query(client, sql, &[&tokens, &owners, &scopes, &spenders]).await? {
-            let (token, state) = (row.u64(0)?, ApprovalState::from_row(&row, 3)?);
+            let (token, state) = (row.u64(0)?, state_from_row(&row, 3)?);
             let scope = if row.value::<i16>(1)? == 0 { ApprovalScope::Amount } else { ApprovalScope::All };
             self.learn(ApprovalKey::new(token, state.owner, state.spender, scope), row.u64(2)?, state);
         }
@@ -167,7 +126,7 @@ impl Approvals {
             join approval p on p.token = k.token and p.token_id = k.token_id where p.scope = 1";
         for row in query(client, sql, &[&tokens, &ids]).await? {
             let key = ApprovalKey::Id { token: row.u64(0)?, id: to_u256(row.value(1)?)? };
-            self.learn(key, row.u64(2)?, ApprovalState::from_row(&row, 3)?);
+            self.learn(key, row.u64(2)?, state_from_row(&row, 3)?);
         }
         Ok(())
     }
@@ -178,32 +137,20 @@ impl Approvals {
         self.now.insert(id, state);
     }
 
-    /// Applies an event. A new approval gets `next`, which is then incremented.
-    pub(super) fn set(&mut self, key: ApprovalKey, state: ApprovalState, next: &mut u64) {
-        let id = match self.ids.get(&key) {
-            Some(id) => *id,
-            // Nothing to revoke.
-            None if state.value.is_zero() => return,
-            None => {
-                let id = *next;
-                *next += 1;
-                self.ids.insert(key, id);
-                self.new.push((id, key));
-                id
-            }
-        };
-        let before = self.now.insert(id, state);
-        self.before_block.entry(id).or_insert(before);
+    pub(super) fn find(&self, key: &ApprovalKey) -> Option<(u64, ApprovalState)> {
+        let id = *self.ids.get(key)?;
+        Some((id, *self.now.get(&id)?))
     }
 
-    /// An id that moves is no longer approved; the standard asks for no event.
-    pub(super) fn end(&mut self, token: AddressId, id: U256, tx: u64) {
-        let known = self.ids.get(&ApprovalKey::Id { token, id }).copied();
-        let Some((id, state)) = known.and_then(|id| Some((id, *self.now.get(&id)?))) else { return };
-        if state.listed_by().is_some() {
-            self.now.insert(id, ApprovalState { value: U256::ZERO, tx, ..state });
-            self.before_block.entry(id).or_insert(Some(state));
-        }
+    pub(super) fn add(&mut self, id: u64, key: ApprovalKey, state: ApprovalState) {
+        self.ids.insert(key, id);
+        self.new.push((id, key));
+        self.change(id, state);
+    }
+
+    pub(super) fn change(&mut self, id: u64, state: ApprovalState) {
+        let before = self.now.insert(id, state);
+        self.before_block.entry(id).or_insert(before);
     }
 
     pub(super) fn end_block(&mut self, block: BlockNumber, undo: Undo) {
@@ -271,7 +218,7 @@ async fn insert(
     let ids: Vec<i64> = new.iter().map(|(id, _)| int8(*id)).collect();
     let (mut tokens, mut scopes, mut token_ids) = (Vec::new(), Vec::new(), Vec::new());
     for (_, key) in new {
-        let (token, scope, id) = key.columns();
+        let (token, scope, id) = columns_of(key);
         tokens.push(token);
         scopes.push(scope);
         token_ids.push(id);
@@ -318,13 +265,13 @@ pub(super) async fn revert(tx: &Transaction<'_>, kept: &ChainTotals, number: Blo
         from approval_undo u join approval p on p.id = u.approval where u.block > $1 and u.approval < $2
         order by u.approval, u.block";
     for row in query(tx, sql, &[&int8(number), &int8(kept.approvals)]).await? {
-        let (id, state) = (row.u64(0)?, ApprovalState::from_row(&row, 1)?);
-        move_listed(&mut moves, id, ApprovalState::from_row(&row, 5)?.listed_by(), state.listed_by());
+        let (id, state) = (row.u64(0)?, state_from_row(&row, 1)?);
+        move_listed(&mut moves, id, state_from_row(&row, 5)?.listed_by(), state.listed_by());
         restored.insert(id, state);
     }
     let sql = "select id, owner, spender, value, transaction from approval where id >= $1";
     for row in query(tx, sql, &[&int8(kept.approvals)]).await? {
-        move_listed(&mut moves, row.u64(0)?, ApprovalState::from_row(&row, 1)?.listed_by(), None);
+        move_listed(&mut moves, row.u64(0)?, state_from_row(&row, 1)?.listed_by(), None);
     }
     moves.write(tx).await?;
     execute(tx, "delete from approval where id >= $1", &[&int8(kept.approvals)]).await?;

@@ -9,7 +9,7 @@ use store::{
     fetch_policy::{CodeEvent, KnownCode, is_code_pending, is_up_to_date},
 };
 
-use super::{WriteState, holders::find_ids};
+use super::{holders::find_ids, state::WriteState};
 use crate::{
     chain::Chain,
     database::{execute, query},

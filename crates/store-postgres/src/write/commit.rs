@@ -3,20 +3,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use deadpool_postgres::Transaction;
 use domain::{BalanceSource, BlockChanges, BlockNumber};
 use store::{
-    ChainTotals, StoreError, Undo, check_order,
+    StoreError, Undo, check_order,
     fetch_policy::{self, AuditCandidate},
+    rules::Walk,
 };
 
 use super::{
-    WriteState, codes, copy,
+    codes, copy,
     holders::{self, Marks},
+    pairs::split,
     prefetch::Prefetched,
+    state::WriteState,
     step::{Moved, Step},
 };
 use crate::{
     chain::Chain,
     database::execute,
-    lists::{AddressId, Appended, List},
+    lists::AddressId,
     ranks::RankMoves,
     rows::int8,
     tokens::{self, TokenRow},
@@ -36,11 +39,12 @@ impl WriteState {
         let day = self.take_day(tx, &chain).await?;
         let known = Prefetched::read(tx, self, blocks).await?;
         let tokens_before = known.tokens.clone();
-        let mut step = Step::new(self, known, chain.totals, day, undo);
+        let mut walk = Walk::new(Step::new(self, known, undo), chain.totals, day);
         for block in blocks {
-            step.add_block(block)?;
+            walk.add_block(block)?;
         }
-        let Step { mut known, totals, day, rows, appended, new_addresses, moved, codes, .. } = step;
+        let (step, totals, day) = walk.finish();
+        let Step { mut known, rows, appended, new_addresses, moved, codes, .. } = step;
 
         copy::addresses(tx, &rows.addresses).await?;
         copy::blocks(tx, &rows.blocks).await?;
@@ -119,26 +123,6 @@ impl WriteState {
         self.day = day;
         Ok(())
     }
-
-    /// Appends entries to lists. `before_all` are the totals before them.
-    pub(super) async fn append(
-        &mut self,
-        tx: &Transaction<'_>,
-        appended: &Appended,
-        before_all: &ChainTotals,
-    ) -> Result<(), StoreError> {
-        for list in List::ALL {
-            let first_new = list.first_new_owner(before_all);
-            let known = appended.owners(list).filter(|owner| *owner < first_new);
-            let ends = self.tails_of(tx, list, known).await?;
-            let (runs, tails) = appended.runs(list, |owner| ends.get(&owner).copied().unwrap_or_default());
-            copy::runs(tx, list, &runs).await?;
-            for (owner, tail) in tails {
-                self.tails.insert((list, owner), tail);
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The lowest block that can be reverted after a commit.
@@ -209,7 +193,7 @@ async fn write_balances(tx: &Transaction<'_>, moved: &Moved, known: &Prefetched,
         return Ok(());
     }
     let blocks: Vec<i64> = moved.touched.iter().map(|(block, _)| int8(*block)).collect();
-    let (tokens, holders) = super::prefetch::split(moved.touched.iter().map(|(_, pair)| pair));
+    let (tokens, holders) = split(moved.touched.iter().map(|(_, pair)| pair));
     let sql = "insert into touched_balance select * from unnest($1::int8[], $2::int8[], $3::int8[])";
     execute(tx, sql, &[&blocks, &tokens, &holders]).await?;
     Ok(())

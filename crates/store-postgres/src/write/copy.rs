@@ -12,12 +12,13 @@ use futures::SinkExt;
 use store::{BoxError, ChainTotals, StoreError};
 use tokio_postgres::types::{IsNull, ToSql, Type};
 
-use super::{log_packs::LogPack, logs::LogSource, prefetch::style_number};
+use super::{log_packs::LogPack, log_source::LogSource};
 use crate::{
     error::store_error,
     internal::KINDS,
-    lists::{AddressId, List, Run},
+    lists::{AddressId, ListTable, Run},
     numeric::Numeric,
+    pools::style_number,
     rows::int8,
     tokens::kind_number,
 };
@@ -387,7 +388,7 @@ pub(super) async fn internal_transactions(tx: &Transaction<'_>, rows: &[Internal
     .await
 }
 
-pub(crate) async fn runs(tx: &Transaction<'_>, list: List, rows: &[Run]) -> Result<(), StoreError> {
+pub(crate) async fn runs(tx: &Transaction<'_>, list: ListTable, rows: &[Run]) -> Result<(), StoreError> {
     let types = [Type::INT8, Type::INT8, Type::INT8, Type::INT8, Type::INT8, Type::INT4_ARRAY];
     copy(tx, &format!("{}_run", list.name()), &types, rows, |run, out| {
         out.row(&[

@@ -1,7 +1,7 @@
 use domain::DAY;
 use store::{CurrentDay, StoreError};
 
-use super::WriteState;
+use super::state::WriteState;
 use crate::{
     chain::Chain,
     database::{Connection, get},

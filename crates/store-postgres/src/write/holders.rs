@@ -9,7 +9,7 @@ use store::{
     fetch_policy::{self, Refetch},
 };
 
-use super::prefetch::{Pair, split};
+use super::pairs::{Pair, split};
 use crate::{
     chain::Chain,
     database::{execute, find, get, query},

@@ -2,17 +2,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use deadpool_postgres::Transaction;
 use domain::{Address, B256, BlockNumber, InternalBlock, InternalEvent, InternalFrontier};
-use store::{ChainTotals, InternalProgress, StoreError};
+use store::{ChainTotals, InternalProgress, ListKind, StoreError, rules::lists_of_parties};
 
 use super::{
-    WriteState,
     copy::{self, InternalCopy},
+    state::WriteState,
 };
 use crate::{
     chain::Chain,
     database::{execute, query},
     internal::{count_up_to, current_progress, find_progress, write_progress},
-    lists::{Appended, Entry, List, Role},
+    lists::{Appended, Entry},
     rows::{RowExt, int8},
 };
 
@@ -139,7 +139,7 @@ impl Step {
             for event in &block.events {
                 let entry = self.progress.above_count;
                 self.progress.above_count += 1;
-                self.add_event(event, indexed, int8(entry), List::InternalAbove, entry, floor)?;
+                self.add_event(event, indexed, int8(entry), ListKind::InternalAbove, entry, floor)?;
             }
             self.progress.above += 1;
         } else if Some(number) == self.progress.below {
@@ -147,7 +147,7 @@ impl Step {
             for event in block.events.iter().rev() {
                 let entry = self.progress.below_count;
                 self.progress.below_count += 1;
-                self.add_event(event, indexed, -1 - int8(entry), List::InternalBelow, entry, 0)?;
+                self.add_event(event, indexed, -1 - int8(entry), ListKind::InternalBelow, entry, 0)?;
             }
             self.first_ids.push((int8(number), -int8(self.progress.below_count)));
             self.progress.step_down(self.first_block);
@@ -162,7 +162,7 @@ impl Step {
         event: &InternalEvent,
         indexed: &Indexed,
         id: i64,
-        list: List,
+        kind: ListKind,
         entry: u64,
         floor: u64,
     ) -> Result<(), StoreError> {
@@ -172,13 +172,8 @@ impl Step {
         let to = event.to.as_ref().map(party).transpose()?;
         let tx = indexed.first_tx + u64::from(event.tx_index);
         self.rows.push(InternalCopy { id, tx, from, to, event: event.clone() });
-        if to == Some(from) {
-            self.appended.push(list, from, Entry::new(entry, Role::Both), floor);
-        } else {
-            self.appended.push(list, from, Entry::new(entry, Role::Sender), floor);
-            if let Some(to) = to {
-                self.appended.push(list, to, Entry::new(entry, Role::Receiver), floor);
-            }
+        for (list, party) in lists_of_parties(kind, from, to) {
+            self.appended.push(list, Entry::new(entry, party), floor);
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use store::{
     fetch_policy::{self, TokenRound},
 };
 
-use super::{WriteState, holders::find_ids};
+use super::{holders::find_ids, state::WriteState};
 use crate::{
     chain::Chain,
     database::{execute, query},

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use deadpool_postgres::Transaction;
-use domain::{Address, Balance, BlockChanges, TokenKind, TransferEvent, U256};
+use domain::{Address, Balance, BlockChanges, U256};
 use store::{ChainTotals, StoreError};
 
 use super::copy::{self, NftCopy};
@@ -31,24 +31,6 @@ pub(super) struct Nfts {
     owners: BTreeMap<u64, Change<Option<AddressId>>>,
     /// Of ids of multi-tokens, with their holders.
     amounts: BTreeMap<(u64, AddressId), Change<Balance>>,
-}
-
-/// A transfer of an id, with addresses as ids.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct NftMove<'a> {
-    pub(super) event: &'a TransferEvent,
-    pub(super) from: AddressId,
-    pub(super) to: AddressId,
-}
-
-/// What a transfer of an id did.
-#[derive(Debug, Default)]
-pub(super) struct MovedNft {
-    /// What the parties had of it before: 1 for an owner.
-    pub(super) before: Balance,
-    pub(super) now: Balance,
-    /// The part of the value that the sender did not have of the id of a multi-token.
-    pub(super) shortfall: Option<Balance>,
 }
 
 /// How much of a non-fungible id its owner has.
@@ -98,47 +80,32 @@ impl Nfts {
         Ok(read)
     }
 
-    /// The number of an id of a token; a new one gets `next`. The second value says whether it is new.
-    pub(super) fn find_or_add(&mut self, token: AddressId, id: U256, next: u64) -> (u64, bool) {
+    /// The number of an id of a token; a new one gets `next`, which is then incremented.
+    pub(super) fn find_or_add(&mut self, token: AddressId, id: U256, next: &mut u64) -> u64 {
         if let Some(known) = self.ids.get(&(token, id)) {
-            return (*known, false);
+            return *known;
         }
-        self.ids.insert((token, id), next);
-        self.new.push((next, token, id));
-        (next, true)
+        let nft = *next;
+        *next += 1;
+        self.ids.insert((token, id), nft);
+        self.new.push((nft, token, id));
+        nft
     }
 
-    pub(super) fn move_nft(&mut self, nft: u64, moved: &NftMove<'_>) -> MovedNft {
-        let NftMove { event, from, to } = moved;
-        let mut result = MovedNft::default();
-        if event.kind == TokenKind::Bep721 {
-            // The last receiver is the owner, even if an earlier event is missing.
-            let owner = &mut self.owners.entry(nft).or_default().now;
-            result.before = existing(*owner);
-            *owner = (event.to != Address::ZERO).then_some(*to);
-            result.now = existing(*owner);
-            return result;
-        }
-        if event.from == event.to {
-            return result;
-        }
-        let value = Balance::from(event.value);
-        if event.from != Address::ZERO {
-            let amount = &mut self.amounts.entry((nft, *from)).or_default().now;
-            result.before = *amount;
-            result.shortfall = value.checked_sub(*amount).filter(|missing| !missing.is_zero());
-            // A sender that has less than it sends is left with zero.
-            *amount = amount.saturating_sub(value);
-            result.now = *amount;
-        }
-        if event.to != Address::ZERO {
-            let amount = &mut self.amounts.entry((nft, *to)).or_default().now;
-            // All sums are below 2^320, since each of fewer than 2^64 transfers adds less than 2^256.
-            result.before = result.before.saturating_add(*amount);
-            *amount = amount.saturating_add(value);
-            result.now = result.now.saturating_add(*amount);
-        }
-        result
+    pub(super) fn owner(&self, nft: u64) -> Option<AddressId> {
+        self.owners.get(&nft)?.now
+    }
+
+    pub(super) fn put_owner(&mut self, nft: u64, owner: Option<AddressId>) {
+        self.owners.entry(nft).or_default().now = owner;
+    }
+
+    pub(super) fn amount(&self, nft: u64, holder: AddressId) -> Balance {
+        self.amounts.get(&(nft, holder)).map_or(Balance::ZERO, |amount| amount.now)
+    }
+
+    pub(super) fn put_amount(&mut self, nft: u64, holder: AddressId, amount: Balance) {
+        self.amounts.entry((nft, holder)).or_default().now = amount;
     }
 
     pub(super) async fn write(self, tx: &Transaction<'_>) -> Result<(), StoreError> {

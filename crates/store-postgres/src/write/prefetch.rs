@@ -1,42 +1,35 @@
 //! Everything that a commit has to know of the database, read in a few queries.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use domain::{Address, B256, Balance, BlockChanges, PoolStyle};
+use domain::{Address, B256, Balance, BlockChanges};
 use foldhash::fast::RandomState;
-use store::{StoreError, fetch_policy::KnownCode};
+use store::{ListKind, StoreError, fetch_policy::KnownCode, rules::Exchange};
 
-use super::{WriteState, approvals::Approvals, logs::LogSource, nfts::Nfts};
+use super::{
+    approvals::Approvals,
+    log_source::LogSource,
+    logs,
+    nfts::Nfts,
+    pairs::{Pair, split},
+    state::WriteState,
+};
 use crate::{
     database::{Connection, query},
-    lists::{AddressId, List},
+    lists::AddressId,
+    maps::FastMap,
     numeric::Numeric,
+    pools::style_from,
     rows::{RowExt, int8},
     tokens::{self, TokenRow},
 };
-
-/// Keys come from the chain, so anyone can choose them: the random seed is enough against chosen collisions.
-pub(super) type FastMap<K, V> = HashMap<K, V, RandomState>;
-
-/// A token and one of its holders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Pair {
-    pub(super) token: AddressId,
-    pub(super) holder: AddressId,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct KnownPool {
-    pub(super) style: PoolStyle,
-    pub(super) factory: AddressId,
-}
 
 #[derive(Debug, Default)]
 pub(super) struct Prefetched {
     pub(super) addresses: FastMap<Address, AddressId>,
     pub(super) topics: FastMap<B256, u64>,
     pub(super) log_sources: FastMap<LogSource, u64>,
-    pub(super) pools: FastMap<AddressId, KnownPool>,
+    pub(super) pools: FastMap<AddressId, Exchange>,
     pub(super) tokens: BTreeMap<AddressId, TokenRow>,
     pub(super) balances: FastMap<Pair, Balance>,
     /// Of addresses whose code was fetched.
@@ -81,13 +74,14 @@ impl Prefetched {
         let transactions = blocks.iter().flat_map(|changes| &changes.transactions);
         let parties = transactions.flat_map(|tx| [Some(tx.from), tx.to]).flatten();
         let parties: BTreeSet<AddressId> = parties.filter_map(|address| id(&address)).collect();
-        let tails = state.tails_of(client, List::Transactions, parties).await?;
+        let tails = state.tails_of(client, ListKind::Transactions.into(), parties).await?;
         read.last_transactions = tails.into_iter().filter_map(|(id, tail)| Some((id, tail.last?))).collect();
         read.pools = known_pools(client, &pools).await?;
         read.tokens = tokens::load(client, moved).await?;
         read.balances = balances(client, &pairs).await?;
         read.codes = known_codes(client, &run).await?;
-        read.read_logs(client, state, blocks).await?;
+        read.topics = logs::topics(client, state, blocks).await?;
+        read.log_sources = logs::sources(client, state, blocks, &read.addresses, &read.topics).await?;
         read.nfts = Nfts::read(client, blocks, |address| read.addresses.get(address).copied()).await?;
         read.approvals = Approvals::read(client, blocks, |address| read.addresses.get(address).copied()).await?;
         Ok(read)
@@ -138,31 +132,16 @@ async fn addresses(
 async fn known_pools(
     client: &dyn Connection,
     ids: &BTreeSet<AddressId>,
-) -> Result<FastMap<AddressId, KnownPool>, StoreError> {
+) -> Result<FastMap<AddressId, Exchange>, StoreError> {
     if ids.is_empty() {
         return Ok(FastMap::default());
     }
     let ids: Vec<i64> = ids.iter().map(|id| int8(*id)).collect();
     let rows = query(client, "select id, style, factory from pool where id = any($1)", &[&ids]).await?;
     let pool = |row: &tokio_postgres::Row| {
-        Ok((row.u64(0)?, KnownPool { style: style_from(row.value(1)?)?, factory: row.u64(2)? }))
+        Ok((row.u64(0)?, Exchange { style: style_from(row.value(1)?)?, factory: row.u64(2)? }))
     };
     rows.iter().map(pool).collect()
-}
-
-pub(crate) fn style_number(style: PoolStyle) -> i16 {
-    match style {
-        PoolStyle::V2 => 2,
-        PoolStyle::V3 => 3,
-    }
-}
-
-pub(crate) fn style_from(number: i16) -> Result<PoolStyle, StoreError> {
-    match number {
-        2 => Ok(PoolStyle::V2),
-        3 => Ok(PoolStyle::V3),
-        _ => Err(StoreError::Corrupt("a pool of an unknown style")),
-    }
 }
 
 async fn balances(client: &dyn Connection, pairs: &BTreeSet<Pair>) -> Result<FastMap<Pair, Balance>, StoreError> {
@@ -178,11 +157,6 @@ async fn balances(client: &dyn Connection, pairs: &BTreeSet<Pair>) -> Result<Fas
         found.insert(pair, row.value::<Numeric>(2)?.0);
     }
     Ok(found)
-}
-
-/// Pairs as two arrays.
-pub(super) fn split<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> (Vec<i64>, Vec<i64>) {
-    pairs.into_iter().map(|pair| (int8(pair.token), int8(pair.holder))).unzip()
 }
 
 async fn known_codes(

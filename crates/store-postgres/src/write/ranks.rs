@@ -8,7 +8,7 @@ use store::StoreError;
 
 use super::{
     holders::advance_sweep,
-    prefetch::{Pair, split},
+    pairs::{Pair, split},
 };
 use crate::{
     database::{execute, query},

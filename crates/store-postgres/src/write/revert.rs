@@ -2,22 +2,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use deadpool_postgres::Transaction;
 use domain::{Address, Balance, BalanceSource, BlockNumber, BlockRef};
-use store::{ChainTotals, StoreError, fetch_policy};
+use store::{
+    ChainTotals, StoreError, fetch_policy,
+    rules::{count_amount, count_balance},
+};
 use tokio_postgres::Row;
 
 use super::{
-    WriteState, approvals, codes,
+    approvals, codes,
     holders::{self, Marks, count_call_balance},
     internal,
     nfts::{self, Change},
-    prefetch::{Pair, split},
-    step::count_held,
+    pairs::{Pair, split},
+    state::WriteState,
 };
 use crate::{
     chain::{Chain, TOTALS},
     database::{execute, find, get, query},
     error::store_error,
-    lists::{AddressId, List},
+    lists::{AddressId, ListTable},
     locks,
     numeric::Numeric,
     ranks::RankMoves,
@@ -124,9 +127,7 @@ async fn revert_balances(
         let is_touched = first_transfer.is_some() || first_touch.is_some();
         let mut token = tokens.get_mut(&pair.token);
         if let Some(token) = &mut token {
-            token.holders += u64::from(before.is_zero() && !now.is_zero());
-            token.holders -= u64::from(!before.is_zero() && now.is_zero());
-            count_held(token, *before, *now)?;
+            count_balance(*token, *before, *now)?;
         }
         match token {
             Some(token) if is_touched => {
@@ -151,7 +152,7 @@ async fn revert_balances(
     }
     for (id, Change { before, now }) in held_ids {
         if let Some(token) = tokens.get_mut(id) {
-            token.change_held(*before, *now)?;
+            count_amount(token, *before, *now)?;
         }
     }
     write_kept(tx, &kept_rows).await?;
@@ -261,9 +262,9 @@ async fn delete_balances(tx: &Transaction<'_>, deleted: &[(Pair, bool)]) -> Resu
 }
 
 async fn delete_rows(tx: &Transaction<'_>, kept: &ChainTotals, number: BlockNumber) -> Result<(), StoreError> {
-    for list in List::ALL {
+    for list in ListTable::all() {
         // Internal transactions are reverted with their rows.
-        let Some(cut) = list.end(kept, number) else { continue };
+        let Some(cut) = list.kind().first_entry(kept, number + 1) else { continue };
         let sql = format!("delete from {}_run where first >= $1::int8 << 2", list.name());
         execute(tx, &sql, &[&int8(cut)]).await?;
     }

@@ -1,11 +1,12 @@
 use std::collections::BTreeMap;
 
-use store::StoreError;
+use deadpool_postgres::Transaction;
+use store::{ChainTotals, StoreError};
 
-use super::WriteState;
+use super::{copy, state::WriteState};
 use crate::{
     database::{Connection, query},
-    lists::{Counts, List, Tail},
+    lists::{Appended, Counts, ListTable, Tail},
     rows::{RowExt, int8},
 };
 
@@ -14,7 +15,7 @@ impl WriteState {
     pub(super) async fn tails_of(
         &mut self,
         client: &dyn Connection,
-        list: List,
+        list: ListTable,
         owners: impl IntoIterator<Item = u64>,
     ) -> Result<BTreeMap<u64, Tail>, StoreError> {
         let (mut tails, mut missing) = (BTreeMap::new(), Vec::new());
@@ -39,10 +40,30 @@ impl WriteState {
         }
         Ok(tails)
     }
+
+    /// Appends entries to lists. `before_all` are the totals before them.
+    pub(super) async fn append(
+        &mut self,
+        tx: &Transaction<'_>,
+        appended: &Appended,
+        before_all: &ChainTotals,
+    ) -> Result<(), StoreError> {
+        for list in ListTable::all() {
+            let first_new = list.first_new_owner(before_all);
+            let known = appended.owners(list).filter(|owner| *owner < first_new);
+            let ends = self.tails_of(tx, list, known).await?;
+            let (runs, tails) = appended.runs(list, |owner| ends.get(&owner).copied().unwrap_or_default());
+            copy::runs(tx, list, &runs).await?;
+            for (owner, tail) in tails {
+                self.tails.insert((list, owner), tail);
+            }
+        }
+        Ok(())
+    }
 }
 
-async fn read_tails(client: &dyn Connection, list: List, owners: &[i64]) -> Result<Vec<(u64, Tail)>, StoreError> {
-    let counts = if list.has_roles() {
+async fn read_tails(client: &dyn Connection, list: ListTable, owners: &[i64]) -> Result<Vec<(u64, Tail)>, StoreError> {
+    let counts = if list.kind().has_roles() {
         "r.sent_before + run_count_below(r.first, r.rest, 1, 9223372036854775807),
             r.received_before + run_count_below(r.first, r.rest, 2, 9223372036854775807)"
     } else {

@@ -7,16 +7,14 @@ use std::{
 
 use cargo_metadata::{MetadataCommand, Package};
 
+use crate::files::{files, read, root};
+
 /// In the table, for a crate that may use all others.
 const ALL: &str = "all";
 
-fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-}
-
 /// Parses the rows below `| crate | what it owns | uses |`.
 fn allowed_dependencies() -> BTreeMap<String, BTreeSet<String>> {
-    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let text = read("ARCHITECTURE.md");
     let rows = text.lines().skip_while(|line| !line.starts_with("| crate |")).skip(2);
     let rows = rows.take_while(|line| line.starts_with('|'));
     rows.map(|row| {
@@ -64,21 +62,7 @@ fn the_dependencies_in_the_table_have_no_cycles_of_two() {
 
 /// The Rust files below a folder, with their text.
 fn sources(folder: &str) -> Vec<(PathBuf, String)> {
-    let mut folders = vec![root().join(folder)];
-    let mut sources = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let text = std::fs::read_to_string(&path).unwrap();
-                sources.push((path.strip_prefix(root()).unwrap().to_owned(), text));
-            }
-        }
-    }
-    assert!(!sources.is_empty(), "no sources in {folder:?}");
-    sources
+    files(folder, ".rs").into_iter().map(|path| (path.clone(), read(path))).collect()
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::{
 use cargo_metadata::MetadataCommand;
 use serde::Deserialize;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+use crate::files::{read, root};
 
 /// The sections of deny.toml that are checked here. A setting of theirs that is not implemented is an error.
 #[derive(Debug, Deserialize)]
@@ -79,7 +79,7 @@ struct Dependency {
 }
 
 fn rules() -> Rules {
-    toml::from_str(&std::fs::read_to_string(Path::new(ROOT).join("deny.toml")).unwrap()).unwrap()
+    toml::from_str(&read("deny.toml")).unwrap()
 }
 
 /// What a build of the workspace with all features uses on any platform. `cargo metadata` also lists crates that only
@@ -88,7 +88,7 @@ fn dependencies(edges: &str) -> BTreeSet<Dependency> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let arguments = ["tree", "--workspace", "--locked", "--all-features", "--target", "all", "--prefix", "none"];
     let mut command = Command::new(cargo);
-    command.args(arguments).args(["--edges", edges, "--format", "{p}|{l}"]).current_dir(ROOT);
+    command.args(arguments).args(["--edges", edges, "--format", "{p}|{l}"]).current_dir(root());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let lines = String::from_utf8(output.stdout).unwrap();
@@ -114,7 +114,7 @@ fn licenses_and_sources_of_dependencies_are_allowed() {
     let Rules { graph, licenses, bans, sources } = rules();
     assert!(graph.all_features, "only the graph with all features is checked here");
     assert!(matches!((sources.unknown_registry, sources.unknown_git), (Deny::Deny, Deny::Deny)));
-    let root = Path::new(ROOT).canonicalize().unwrap();
+    let root = root();
     let dependencies = dependencies("normal,build,dev");
     assert!(dependencies.len() > 100, "{} dependencies", dependencies.len());
     for Dependency { name, version, source, license } in &dependencies {
@@ -158,7 +158,7 @@ fn only_the_dependencies_in_the_skip_list_have_two_versions() {
 fn dependencies_name_their_versions() {
     let bans = rules().bans;
     assert!(matches!((bans.wildcards, bans.allow_wildcard_paths), (Deny::Deny, true)));
-    let manifest = Path::new(ROOT).join("Cargo.toml");
+    let manifest = root().join("Cargo.toml");
     let metadata = MetadataCommand::new().manifest_path(manifest).no_deps().exec().unwrap();
     for package in metadata.packages {
         for dependency in package.dependencies.iter().filter(|dependency| dependency.path.is_none()) {
