@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::Settings;
 use crate::{
     Auxdata, MetadataHash,
+    search::Settings,
     settings::{EvmVersion, Optimizer, SettingsChoice},
 };
 

@@ -5,20 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use alloy_primitives::B256;
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{Closest, Files, Match, Search, Settings};
+use super::{Closest, SoliditySearch, input};
 use crate::{
     Auxdata, CompiledContract,
     code::hash_metadata,
+    error::VerifyError,
     matching::{Comparison, Deployed, Difference, compare},
-    settings::{Filling, MetadataTemplate, SettingsChoice, Trial, replace_sources},
-    verify::{
-        Refusal, VerifyError, build,
-        refusal::Stopped,
+    search::{
+        Files, Match, Refusal, Settings, Stopped,
         selectors::{FunctionsDiffer, has_other_constants},
     },
+    settings::{Filling, MetadataTemplate, SettingsChoice, Trial, replace_sources},
 };
 
-impl Search<'_> {
+impl SoliditySearch<'_> {
     /// Compares compiled contracts with the chain; returns the best match, and how the code length of the closest one compares.
     pub(super) async fn compare_all(
         &mut self,
@@ -147,7 +147,7 @@ impl Search<'_> {
         contract: &CompiledContract,
     ) -> Result<Option<CompiledContract>, VerifyError> {
         let wanted = [(contract.file.clone(), contract.name.clone())];
-        let compiled = self.compile_code(&build::altered(files), settings, &wanted).await?;
+        let compiled = self.compile_code(&input::altered(files), settings, &wanted).await?;
         Ok(compiled.ok().and_then(|compiled| compiled.into_iter().next()))
     }
 

@@ -30,7 +30,7 @@ const CODE: [&str; 7] = [
     "evm.deployedBytecode.immutableReferences",
 ];
 
-pub(super) fn input(files: &BTreeMap<String, String>, settings: &Map<String, Value>, outputs: Outputs<'_>) -> String {
+pub(super) fn build(files: &BTreeMap<String, String>, settings: &Map<String, Value>, outputs: Outputs<'_>) -> String {
     let sources: Map<String, Value> =
         files.iter().map(|(name, content)| (name.clone(), json!({ "content": content }))).collect();
     let mut selection: BTreeMap<&str, BTreeMap<&str, Value>> = BTreeMap::new();
@@ -60,62 +60,15 @@ pub(super) fn altered(files: &BTreeMap<String, String>) -> BTreeMap<String, Stri
     files.iter().map(|(name, content)| (name.clone(), format!("{content} "))).collect()
 }
 
-/// A text unchanged, then as editors and web forms change it: other line endings, another end of file.
-pub(super) fn text_variants(text: &str) -> Vec<String> {
-    let mut variants: Vec<String> = Vec::new();
-    for change in CHANGES {
-        let variant = change(text);
-        if !variants.contains(&variant) {
-            variants.push(variant);
-        }
-    }
-    variants
-}
-
-/// The files unchanged, then all of them with each of these changes.
-pub(super) fn variants(files: &BTreeMap<String, String>) -> Vec<BTreeMap<String, String>> {
-    let mut variants: Vec<BTreeMap<String, String>> = Vec::new();
-    for change in CHANGES {
-        let variant = files.iter().map(|(name, content)| (name.clone(), change(content))).collect();
-        if !variants.contains(&variant) {
-            variants.push(variant);
-        }
-    }
-    variants
-}
-
-const CHANGES: [fn(&str) -> String; 6] = [
-    str::to_owned,
-    with_line_feeds,
-    |text| with_line_feeds(text).replace('\n', "\r\n"),
-    |text| format!("{}\n", with_line_feeds(text).trim_end()),
-    |text| with_line_feeds(text).trim_end().to_owned(),
-    |text| text.trim().to_owned(),
-];
-
-fn with_line_feeds(text: &str) -> String {
-    text.replace("\r\n", "\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn line_ending_variants_are_tried_without_duplicates() {
-        let files = |text: &str| BTreeMap::from([("a".to_owned(), text.to_owned())]);
-        let texts = |text: &str| {
-            variants(&files(text)).into_iter().map(|mut files| files.remove("a").unwrap()).collect::<Vec<_>>()
-        };
-        assert_eq!(texts("a\nb\n"), ["a\nb\n", "a\r\nb\r\n", "a\nb"]);
-        assert_eq!(texts("a\r\nb"), ["a\r\nb", "a\nb", "a\nb\n"]);
-    }
-
-    #[test]
     fn code_is_requested_for_the_given_contracts_only() {
         let files = BTreeMap::from([("a.sol".to_owned(), "x".to_owned())]);
         let outputs = [("a.sol".to_owned(), "A".to_owned())];
-        let input: Value = serde_json::from_str(&input(&files, &Map::new(), Outputs::Code(&outputs))).unwrap();
+        let input: Value = serde_json::from_str(&build(&files, &Map::new(), Outputs::Code(&outputs))).unwrap();
         assert_eq!(input["sources"]["a.sol"]["content"], "x");
         assert_eq!(input["settings"]["outputSelection"]["a.sol"]["A"][0], "abi");
     }

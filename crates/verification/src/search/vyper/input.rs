@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::verify::{
+use crate::{
     search::{Files, Settings},
     sources::{LAYOUT_OVERRIDES, is_abi},
 };

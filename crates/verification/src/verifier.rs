@@ -1,83 +1,31 @@
 //! Verifies a contract: reads its code from the chain, searches for the settings, and stores the match.
 
-mod build;
-mod compilation;
-#[cfg(feature = "fuzzing")]
-#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
-pub(crate) mod fuzzing;
-mod license;
-mod on_chain;
-mod queue;
-mod record;
-mod refusal;
-mod request;
-mod search;
-mod selectors;
-#[cfg(test)]
-mod soundness;
-mod sources;
-mod vyper;
-
 use std::{
     collections::HashSet,
     fmt,
     net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use alloy_primitives::Address;
-pub use compilation::{Compilation, CompilationError, CompilationRecorder, NotRecorded};
 use contracts::minimal_proxy_target;
 use domain::{Language, MatchKind, UnixMillis, VerifiedContract};
-pub use license::is_license;
-use node::{NodeClient, NodeError};
-pub use queue::{Allowance, QueueConfig, VerifyClient};
-pub use refusal::{Refusal, Stopped, Tried};
-pub use request::{OptimizerChoice, VerifyRequest};
-pub use selectors::FunctionsDiffer;
-pub use sources::{MissingSource, Sources, SourcesError};
-use store::{ChainReader, Kept, StoreError, VerifiedContracts};
+use node::NodeClient;
+use store::{ChainReader, Kept, VerifiedContracts};
 
-use self::{
-    on_chain::OnChain,
-    queue::{Queue, QueueEntry},
-    search::{Match, Search, SearchResult},
-    vyper::VyperSearch,
-};
 use crate::{
-    Auxdata, CompileError, CompilerConfig, CompilerVersion, Compilers, CompilersError, VersionError,
-    code::{OutputArtifacts, vyper_version_at_end_of},
-    compilers::{CpuBudget, Session},
+    Auxdata, CompilerVersion, Compilers, MetadataHash,
+    code::vyper_version_at_end_of,
+    compilers::CpuBudget,
+    config::VerifierConfig,
+    error::VerifyError,
+    on_chain::{self, OnChain},
+    queue::{Queue, QueueEntry, VerifyClient},
+    record,
+    request::VerifyRequest,
+    search::{Refusal, SearchResult, SoliditySearch, VyperSearch, compile_artifacts, describe_match},
     shortened,
 };
-
-/// Limits of verification.
-#[derive(Debug, Clone)]
-pub struct VerifierConfig {
-    pub compilers: CompilerConfig,
-    /// Scheduling of verifications.
-    pub queue: QueueConfig,
-    /// CPU time for all compilations of one verification.
-    pub cpu_time: Duration,
-    /// Time for the search for settings, once the compiler is available.
-    pub search_time: Duration,
-    /// Full compilations per search.
-    pub search_compilations: u32,
-}
-
-impl VerifierConfig {
-    #[must_use]
-    pub fn new(compilers: CompilerConfig) -> Self {
-        Self {
-            compilers,
-            queue: QueueConfig::default(),
-            cpu_time: Duration::from_secs(45),
-            search_time: Duration::from_secs(60),
-            search_compilations: 24,
-        }
-    }
-}
 
 /// Dependencies of a verifier.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
@@ -154,7 +102,7 @@ impl Verdict {
                 format!("Exact match: {name} of {file} compiles to the code, including the metadata hash.")
             }
             MatchKind::Partial if contract.code.language() == Language::Vyper => {
-                vyper::describe_match(&name, contract.creation_match())
+                describe_match(&name, contract.creation_match())
             }
             MatchKind::Partial => format!(
                 "Partial match: {name} compiles to the code, but the metadata hash differs or is missing: comments and names in the source are unproven."
@@ -168,45 +116,6 @@ impl Verdict {
             message.push_str(" It was already verified and is unchanged.");
         }
         message
-    }
-}
-
-/// Why a verification could not be completed.
-#[derive(Debug, thiserror::Error)]
-pub enum VerifyError {
-    #[error("no bytecode is indexed at this address: there is no contract on the chain")]
-    NoCode,
-    #[error("compilerVersion {0}")]
-    Version(VersionError),
-    #[error("you already have a running verification of this address: wait for its response")]
-    AlreadyRunning,
-    /// The client has to wait for its own verifications.
-    #[error("you have reached the limit of running and waiting verifications: wait for one to finish")]
-    ClientLimitReached,
-    #[error("too many verifications are waiting: try again later")]
-    Busy,
-    /// The server lacks a program; the text says what to install.
-    #[error("{0}")]
-    NoCompiler(String),
-    #[error("the verification took too long")]
-    TookTooLong,
-    #[error("the verification panicked: {0}")]
-    Panicked(String),
-    #[error("cannot get or run the compiler")]
-    Compilers(#[source] CompilersError),
-    #[error(transparent)]
-    Node(#[from] NodeError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl From<CompilersError> for VerifyError {
-    fn from(error: CompilersError) -> Self {
-        match error {
-            CompilersError::Version(error) => Self::Version(error),
-            CompilersError::Missing(key) | CompilersError::Run(CompileError::Missing(key)) => Self::NoCompiler(key),
-            error => Self::Compilers(error),
-        }
     }
 }
 
@@ -262,7 +171,7 @@ impl Verifier {
         let session = self.compilers.session(compiler, CpuBudget::new(self.config.cpu_time));
         let chain = on_chain.deployed(request.address);
         let searched = match request.compiler.language() {
-            Language::Solidity => Search::new(&session, request, chain, &self.config).run().await?,
+            Language::Solidity => SoliditySearch::new(&session, request, chain, &self.config).run().await?,
             Language::Vyper => VyperSearch::new(&session, request, chain, &self.config).run().await?,
         };
         let found = match searched {
@@ -270,7 +179,7 @@ impl Verifier {
             SearchResult::NoMatch(refusal) => return Ok(Verdict::Refused(refusal)),
         };
         let note = record::note(&found.comparison, &on_chain, request);
-        let artifacts = artifacts(&session, &found).await;
+        let artifacts = compile_artifacts(&session, &found).await;
         let (address, license) = (request.address, request.license.as_deref());
         let compiler = session.version();
         let context = record::Context { address, license, compiler, on_chain: &on_chain, artifacts, now };
@@ -312,22 +221,6 @@ impl Drop for RunningGuard {
     }
 }
 
-/// The other outputs for the matching contract. The match is valid without them.
-async fn artifacts(session: &Session, found: &Match) -> OutputArtifacts {
-    if let Some(artifacts) = &found.compiled.artifacts {
-        return artifacts.clone();
-    }
-    let (file, name) = (&found.compiled.file, &found.compiled.name);
-    let input = build::input(&found.files, &found.settings, build::Outputs::Artifacts { file, name });
-    match session.compile(input).await {
-        Ok(output) => OutputArtifacts::read(&output, file, name),
-        Err(error) => {
-            tracing::info!(%error, "cannot compile the documentation of a verified contract");
-            OutputArtifacts::default()
-        }
-    }
-}
-
 fn refuse_compiler(request: &VerifyRequest, runtime: &[u8]) -> Option<Refusal> {
     /// The first compiler that writes its version into the auxdata, and uses bzzr1.
     const WRITES_VERSION: (u16, u16, u16) = (0, 5, 9);
@@ -346,9 +239,7 @@ fn refuse_compiler(request: &VerifyRequest, runtime: &[u8]) -> Option<Refusal> {
             Some(name) => name,
             None => match tail.hash()? {
                 _ if is_vyper => "solc".to_owned(),
-                crate::MetadataHash::Bzzr0(_) if request.compiler.release() >= WRITES_VERSION => {
-                    "one before 0.5.9".to_owned()
-                }
+                MetadataHash::Bzzr0(_) if request.compiler.release() >= WRITES_VERSION => "one before 0.5.9".to_owned(),
                 _ => return None,
             },
         }

@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 
 use alloy_primitives::{Address, Bytes};
 
-use super::Sources;
 use crate::{
     CompilerVersion,
     settings::{EvmVersion, Given},
+    sources::Sources,
 };
 
 /// A request to verify a contract.
@@ -33,7 +33,7 @@ pub struct OptimizerChoice {
 }
 
 impl VerifyRequest {
-    pub(super) fn given(&self) -> Given {
+    pub(crate) fn given(&self) -> Given {
         Given {
             optimizer: self.optimizer.enabled,
             runs: self.optimizer.runs,
@@ -43,7 +43,7 @@ impl VerifyRequest {
     }
 
     /// Whether this contract matches the requested name.
-    pub(super) fn matches_name(&self, file: &str, name: &str) -> bool {
+    pub(crate) fn matches_name(&self, file: &str, name: &str) -> bool {
         match self.contract_name.as_deref().map(|requested| requested.rsplit_once(':').unwrap_or(("", requested))) {
             None => true,
             Some(("", requested)) => requested == name,

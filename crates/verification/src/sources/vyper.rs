@@ -4,18 +4,21 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde_json::{Map, Value};
 
-use super::{MAX_FILES, SourcesError, check_names, without_bom};
+use super::{
+    error::{MAX_FILES, SourcesError},
+    files::{check_names, without_bom},
+};
 
 /// Part of the input beside the settings; kept with them.
-pub(in crate::verify) const LAYOUT_OVERRIDES: &str = "storage_layout_overrides";
+pub(crate) const LAYOUT_OVERRIDES: &str = "storage_layout_overrides";
 
 /// Whether a file can be compiled, and not only imported.
-pub(in crate::verify) fn is_contract(name: &str) -> bool {
+pub(crate) fn is_contract(name: &str) -> bool {
     has_extension(name, "vy")
 }
 
 /// Whether a file is the ABI of an interface.
-pub(in crate::verify) fn is_abi(name: &str) -> bool {
+pub(crate) fn is_abi(name: &str) -> bool {
     has_extension(name, "json")
 }
 
@@ -24,7 +27,7 @@ fn has_extension(name: &str, wanted: &str) -> bool {
 }
 
 /// The name of the contract that a file defines.
-pub(in crate::verify) fn contract_name(file: &str) -> String {
+pub(crate) fn contract_name(file: &str) -> String {
     Path::new(file).file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::sources::Sources;
+use super::Sources;
 use crate::{
     code::{HashKind, PrefixHasher, hash_metadata},
     settings::{EvmVersion, Filling, MetadataTemplate, Optimizer, SettingsChoice},

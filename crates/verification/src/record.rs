@@ -8,12 +8,15 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use store::{Kept, StoreError, VerifiedContracts};
 
-use super::{OnChain, VerifyRequest, license::spdx_identifier, search::Match};
 use crate::{
     CompilerVersion,
     code::OutputArtifacts,
     deployment::{KnownCreation, prove_deployment},
+    license::spdx_identifier,
     matching::{Comparison, creation_template},
+    on_chain::OnChain,
+    request::VerifyRequest,
+    search::Match,
 };
 
 #[derive(Deserialize)]
@@ -30,18 +33,18 @@ struct Source {
 }
 
 /// What a record needs besides the match.
-pub(super) struct Context<'a> {
-    pub(super) address: Address,
+pub(crate) struct Context<'a> {
+    pub(crate) address: Address,
     /// Counts only if the source names none, since that one is proven with it.
-    pub(super) license: Option<&'a str>,
-    pub(super) compiler: &'a CompilerVersion,
-    pub(super) on_chain: &'a OnChain,
-    pub(super) artifacts: OutputArtifacts,
-    pub(super) now: UnixMillis,
+    pub(crate) license: Option<&'a str>,
+    pub(crate) compiler: &'a CompilerVersion,
+    pub(crate) on_chain: &'a OnChain,
+    pub(crate) artifacts: OutputArtifacts,
+    pub(crate) now: UnixMillis,
 }
 
 /// The record of a match.
-pub(super) fn contract(found: &Match, context: Context<'_>) -> VerifiedContract {
+pub(crate) fn contract(found: &Match, context: Context<'_>) -> VerifiedContract {
     let Context { address, license: stated, compiler, on_chain, artifacts, now } = context;
     let (runtime, compiled) = (&found.runtime, &found.compiled);
     let metadata =
@@ -95,7 +98,7 @@ fn documented_license(devdoc: &str) -> Option<String> {
 
 /// Stores a verification. An existing record of the code is first compared with this deployment, so that the store can tell
 /// which of the two proves more, and the deployment data is right whichever is kept.
-pub(super) async fn store(
+pub(crate) async fn store(
     records: &dyn VerifiedContracts,
     contract: VerifiedContract,
     creation: Option<&KnownCreation>,
@@ -108,7 +111,7 @@ pub(super) async fn store(
 }
 
 /// What the match does not prove.
-pub(super) fn note(comparison: &Comparison, on_chain: &OnChain, request: &VerifyRequest) -> Option<String> {
+pub(crate) fn note(comparison: &Comparison, on_chain: &OnChain, request: &VerifyRequest) -> Option<String> {
     let mut notes = Vec::new();
     match &comparison.creation {
         None if on_chain.creation.is_none() => {

@@ -4,13 +4,23 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::{B256, keccak256};
-use domain::Language;
 use serde_json::{Map, Value, json};
 
-use super::{MissingSource, Sources, SourcesError, check_names, without_bom};
-use crate::verify::build::text_variants;
+use super::{
+    error::{MissingSource, SourcesError},
+    files::{check_names, without_bom},
+    variants::text_variants,
+};
 
 type Files = BTreeMap<String, String>;
+
+/// The sources that a metadata.json describes.
+pub(super) struct Described {
+    pub(super) files: Files,
+    pub(super) settings: Map<String, Value>,
+    /// The contract that it belongs to, by file and name.
+    pub(super) target: Option<(String, String)>,
+}
 
 /// Whether an object is a metadata.json. Standard JSON input has no `compiler`.
 pub(super) fn is_metadata(object: &Map<String, Value>) -> bool {
@@ -43,7 +53,7 @@ fn text_of(value: &Value) -> Option<&str> {
 }
 
 /// Reads a metadata.json; the content of its sources is in it or in the other files.
-pub(super) fn read(mut metadata: Map<String, Value>, others: &Files) -> Result<Sources, SourcesError> {
+pub(super) fn read(mut metadata: Map<String, Value>, others: &Files) -> Result<Described, SourcesError> {
     if metadata.get("language").is_some_and(|language| language != "Solidity") {
         return Err(SourcesError::NotSolidity);
     }
@@ -86,8 +96,7 @@ pub(super) fn read(mut metadata: Map<String, Value>, others: &Files) -> Result<S
     if let Some(Value::Object(libraries)) = settings.remove("libraries") {
         settings.insert("libraries".to_owned(), by_file(libraries, target.as_ref()));
     }
-    let language = Some(Language::Solidity);
-    Ok(Sources { settings: Some(settings), target, language, ..Sources::from_files(files) })
+    Ok(Described { files, settings, target })
 }
 
 /// All line-ending variants of every file by hash, since file names differ between repositories and compilations.
@@ -111,6 +120,7 @@ fn by_file(libraries: Map<String, Value>, target: Option<&(String, String)>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Sources;
 
     const SOURCE: &str = "contract A {}\n";
 

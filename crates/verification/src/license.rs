@@ -2,7 +2,7 @@
 const MAX: usize = 64;
 
 /// The SPDX identifier in a comment of a source. Compilers before 0.6.8 do not extract it.
-pub(super) fn spdx_identifier(source: &str) -> Option<String> {
+pub(crate) fn spdx_identifier(source: &str) -> Option<String> {
     const TAG: &str = "SPDX-License-Identifier:";
     let line = source.lines().find(|line| is_comment(line) && line.contains(TAG))?;
     let (_, rest) = line.split_once(TAG)?;

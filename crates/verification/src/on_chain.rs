@@ -7,17 +7,16 @@ use domain::Code;
 use node::{CallBlock, NodeClient};
 use store::{ChainReader, StoreError};
 
-use super::VerifyError;
-use crate::{deployment::KnownCreation, matching::Deployed};
+use crate::{deployment::KnownCreation, error::VerifyError, matching::Deployed};
 
-pub(super) struct OnChain {
-    pub(super) runtime: Bytes,
-    pub(super) creation: Option<KnownCreation>,
+pub(crate) struct OnChain {
+    pub(crate) runtime: Bytes,
+    pub(crate) creation: Option<KnownCreation>,
 }
 
 impl OnChain {
     /// The code at an address, and the code that created it, if both the index and the node know the creation.
-    pub(super) async fn read(
+    pub(crate) async fn read(
         node: &NodeClient,
         chain: &dyn ChainReader,
         address: Address,
@@ -36,7 +35,7 @@ impl OnChain {
         Ok(Self { runtime, creation: code.map(|code| KnownCreation { id, code }) })
     }
 
-    pub(super) fn deployed(&self, address: Address) -> Deployed<'_> {
+    pub(crate) fn deployed(&self, address: Address) -> Deployed<'_> {
         let creation = self.creation.as_ref().map(|creation| creation.code.as_ref());
         Deployed { address, runtime: &self.runtime, creation }
     }
@@ -44,7 +43,7 @@ impl OnChain {
 
 /// Waits until the index has the code of a contract, which it gets shortly after the block: lists show a verified contract
 /// only then.
-pub(super) async fn wait_until_indexed(
+pub(crate) async fn wait_until_indexed(
     chain: &dyn ChainReader,
     address: Address,
     code_hash: B256,

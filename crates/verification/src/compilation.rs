@@ -11,16 +11,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use store::{ChainReader, StoreError, VerifiedContracts};
 
-use super::{
-    VerifyError,
-    on_chain::{OnChain, wait_until_indexed},
-    record,
-    search::{Files, Match, Settings},
-};
 use crate::{
     CompiledContract, CompilerVersion, VersionError,
     code::{CompilerOutput, OutputArtifacts},
+    error::VerifyError,
     matching::{Difference, compare},
+    on_chain::{OnChain, wait_until_indexed},
+    record,
+    search::{Files, Match, Settings},
 };
 
 /// One contract, as a compiler compiled it.

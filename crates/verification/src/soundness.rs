@@ -13,12 +13,14 @@ use serde_json::Map;
 use store::{ChainReader, IndexWriter, Undo, VerifiedContracts};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
-use super::{OnChain, record, search::Match};
 use crate::{
     CompiledCode, CompiledContract, LibraryLink, MetadataHash,
     code::{HashKind, OutputArtifacts, hash_metadata},
     deployment::{KnownCreation, prove_deployment},
     matching::{Comparison, Deployed, compare},
+    on_chain::OnChain,
+    record,
+    search::Match,
 };
 
 const ADDRESSES: u8 = 5;

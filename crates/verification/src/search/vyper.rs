@@ -8,15 +8,18 @@ use std::{collections::BTreeSet, time::Instant};
 
 use self::input::Outputs;
 use super::{
-    Refusal, VerifierConfig, VerifyError, VerifyRequest,
-    refusal::Stopped,
-    search::{Files, Match, SearchResult, Settings, check_claims, compile},
-    sources::{contract_name, is_contract},
+    compile::compile,
+    found::{Files, Match, SearchResult, Settings, check_claims},
+    refusal::{Refusal, Stopped},
 };
 use crate::{
     CompiledContract,
     compilers::Session,
+    config::VerifierConfig,
+    error::VerifyError,
     matching::{Deployed, Difference, MatchKind, compare},
+    request::VerifyRequest,
+    sources::{contract_name, is_contract},
 };
 
 /// Contracts per source that are compiled.
@@ -26,7 +29,7 @@ const MAX_REMOVED: usize = 8;
 /// The file of a source without a name.
 const UNNAMED: &str = "contract";
 
-pub(super) struct VyperSearch<'a> {
+pub(crate) struct VyperSearch<'a> {
     session: &'a Session,
     request: &'a VerifyRequest,
     chain: Deployed<'a>,
@@ -49,7 +52,7 @@ struct Closest {
 }
 
 impl<'a> VyperSearch<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         session: &'a Session,
         request: &'a VerifyRequest,
         chain: Deployed<'a>,
@@ -69,7 +72,7 @@ impl<'a> VyperSearch<'a> {
         }
     }
 
-    pub(super) async fn run(mut self) -> Result<SearchResult, VerifyError> {
+    pub(crate) async fn run(mut self) -> Result<SearchResult, VerifyError> {
         let files = self.files();
         let mut targets = self.targets(&files);
         if targets.is_empty() {
@@ -226,7 +229,7 @@ impl<'a> VyperSearch<'a> {
 }
 
 /// What a match of runtime code proves about the text of the sources.
-pub(super) fn describe_match(name: &str, creation: Option<MatchKind>) -> String {
+pub(crate) fn describe_match(name: &str, creation: Option<MatchKind>) -> String {
     match creation {
         Some(MatchKind::Exact) => format!(
             "Match: {name} compiles to the code, and the hash of all sources in the creation code matches. Vyper writes none into runtime code, so the match of that is partial."

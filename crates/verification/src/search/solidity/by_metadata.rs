@@ -5,14 +5,16 @@ use std::time::{Duration, Instant};
 use alloy_primitives::Address;
 use serde_json::{Map, json};
 
-use super::{Defined, Files, Match, Search, Settings};
+use super::{Defined, SoliditySearch};
 use crate::{
     Auxdata, CompiledContract, MetadataHash,
+    error::VerifyError,
+    search::{Files, Match, Settings},
     settings::{
         EvmVersion, Fingerprint, Hit, MetadataSearch, MetadataTemplate, Optimizer, SettingsChoice, all_choices,
         all_runs, likely_paths, replace_sources,
     },
-    verify::{VerifyError, build},
+    sources::variants,
 };
 
 /// Contracts per source whose metadata is searched.
@@ -45,7 +47,7 @@ enum CandidateSet {
     AllRuns { versions: Vec<Option<EvmVersion>>, via_ir: bool },
 }
 
-impl Search<'_> {
+impl SoliditySearch<'_> {
     /// Searches settings and file names for each line-ending variant of the source, and compiles the hit.
     pub(super) async fn search_by_metadata(
         &mut self,
@@ -55,7 +57,7 @@ impl Search<'_> {
     ) -> Result<Option<Box<Match>>, VerifyError> {
         let Some(wanted) = self.auxdata.as_ref().and_then(Auxdata::hash) else { return Ok(None) };
         let deadline = self.search_deadline();
-        let variants: Vec<(Files, Defined)> = build::variants(files)
+        let variants: Vec<(Files, Defined)> = variants(files)
             .into_iter()
             .filter_map(|variant| defined.with_sources(files, &variant).map(|defined| (variant, defined)))
             .collect();

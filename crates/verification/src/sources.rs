@@ -1,34 +1,38 @@
 //! Parses source code in all supported formats.
 
 mod error;
+mod files;
+#[cfg(feature = "fuzzing")]
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
+pub(crate) mod fuzzing;
 mod metadata_json;
+mod variants;
 mod vyper;
 
 use std::collections::BTreeMap;
 
 use domain::Language;
 pub use error::{MissingSource, SourcesError};
+use files::{check_names, without_bom};
+use metadata_json::Described;
 use serde_json::{Map, Value};
-pub(super) use vyper::{LAYOUT_OVERRIDES, contract_name, is_abi, is_contract};
+pub(crate) use variants::variants;
+pub(crate) use vyper::{LAYOUT_OVERRIDES, contract_name, is_abi, is_contract};
 
 use crate::{CompilerVersion, VersionError};
 
-/// Limits of files per request and of characters per name.
-const MAX_FILES: usize = 2_000;
-const MAX_NAME: usize = 512;
 /// The name of a single file without one.
 const UNNAMED: &str = "contract.sol";
-const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The source code of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sources {
     /// By name. Names are only keys, never paths on a disk.
-    pub(super) files: BTreeMap<String, String>,
+    pub(crate) files: BTreeMap<String, String>,
     /// The settings of standard JSON input or of a metadata.json.
-    pub(super) settings: Option<Map<String, Value>>,
+    pub(crate) settings: Option<Map<String, Value>>,
     /// The contract that a metadata.json belongs to, or whose output is requested, by file and name.
-    pub(super) target: Option<(String, String)>,
+    pub(crate) target: Option<(String, String)>,
     /// As far as the format says.
     language: Option<Language>,
     unnamed: bool,
@@ -55,13 +59,13 @@ impl Sources {
         let object: Map<String, Value> =
             serde_json::from_str(&json).map_err(|error| SourcesError::NotJson(error.to_string()))?;
         if metadata_json::is_metadata(&object) {
-            return metadata_json::read(object, &BTreeMap::new());
+            return Ok(Self::from_metadata(metadata_json::read(object, &BTreeMap::new())?));
         }
         if object.contains_key("language") || object.get("sources").is_some_and(Value::is_object) {
             return Self::from_standard(object);
         }
         if let Some((metadata, files)) = metadata_json::find_beside_files(&object) {
-            return metadata_json::read(metadata, &files);
+            return Ok(Self::from_metadata(metadata_json::read(metadata, &files)?));
         }
         match object.get("files") {
             Some(Value::Object(files)) if !files.contains_key("content") => Ok(Self::from_files(read_files(files)?)),
@@ -90,6 +94,11 @@ impl Sources {
         Self { files, settings: None, target: None, language: None, unnamed: false }
     }
 
+    fn from_metadata(described: Described) -> Self {
+        let Described { files, settings, target } = described;
+        Self { settings: Some(settings), target, language: Some(Language::Solidity), ..Self::from_files(files) }
+    }
+
     fn from_standard(mut object: Map<String, Value>) -> Result<Self, SourcesError> {
         let language = match object.get("language").map(Value::as_str) {
             None => None,
@@ -115,14 +124,9 @@ impl Sources {
     }
 
     /// The content of a single file without a name.
-    pub(super) fn single_file(&self) -> Option<&str> {
+    pub(crate) fn single_file(&self) -> Option<&str> {
         if self.unnamed { self.files.values().next().map(String::as_str) } else { None }
     }
-}
-
-/// Editors add byte-order marks, and no compiler accepts them, so the original source had none.
-fn without_bom(text: &str) -> &str {
-    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
 }
 
 fn read_files(sources: &Map<String, Value>) -> Result<BTreeMap<String, String>, SourcesError> {
@@ -135,16 +139,6 @@ fn read_files(sources: &Map<String, Value>) -> Result<BTreeMap<String, String>, 
         _ => Err(SourcesError::NoContent { name: name.clone() }),
     };
     sources.iter().map(content).collect()
-}
-
-fn check_names(sources: &Map<String, Value>) -> Result<(), SourcesError> {
-    if sources.len() > MAX_FILES {
-        return Err(SourcesError::TooManyFiles);
-    }
-    match sources.keys().find(|name| name.chars().count() > MAX_NAME) {
-        Some(name) => Err(SourcesError::LongName { start: name.clone() }),
-        None => Ok(()),
-    }
 }
 
 #[cfg(test)]

@@ -1,16 +1,17 @@
 //! The search by compiling, for code without a metadata hash or if no candidate has it.
 
-use super::{Files, Match, Search, Settings};
+use super::SoliditySearch;
 use crate::{
+    error::VerifyError,
     matching::Difference,
+    search::{Files, Match, Refusal, Settings, Stopped},
     settings::{Candidates, Fingerprint, SettingsChoice, Trial},
-    verify::{Refusal, VerifyError, refusal::Stopped},
 };
 
 /// The search ends after this many compilations if no code length came near that on the chain.
 const FAR_COMPILATIONS: u32 = 8;
 
-impl Search<'_> {
+impl SoliditySearch<'_> {
     /// Tries settings by compiling, in the order that the fingerprint of the code suggests.
     pub(super) async fn try_by_compiling(
         &mut self,

@@ -2,9 +2,11 @@ use std::fmt;
 
 use alloy_primitives::B256;
 
-use super::{MAX_FILES, MAX_NAME};
 use crate::shortened;
 
+/// Limits of files per request and of characters per name.
+pub(super) const MAX_FILES: usize = 2_000;
+pub(super) const MAX_NAME: usize = 512;
 /// Missing files that a message names.
 const MAX_NAMED: usize = 10;
 

@@ -1,39 +1,35 @@
-//! The search for the contract, the settings and the file names that compile to the code on the chain.
+//! Solidity: settings are searched in the metadata, then by compiling.
 
 mod by_compiling;
 mod by_metadata;
 mod comparing;
 mod given;
+mod input;
 
-use std::{
-    collections::BTreeMap,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use alloy_primitives::Address;
-use serde_json::{Map, Value};
-
+use self::input::Outputs;
 use super::{
-    Refusal, VerifierConfig, VerifyError, VerifyRequest,
-    build::{self, Outputs},
-    refusal::{Stopped, Tried},
+    compile::{Compiled, compile},
+    found::{Files, Match, SearchResult, Settings, check_claims},
+    refusal::{Refusal, Stopped, Tried},
     selectors::{self, FunctionsDiffer, Ranking},
 };
 use crate::{
-    Auxdata, CompileError, CompiledContract, CompilersError,
-    code::{CompilerOutput, OutputError},
+    Auxdata, CompiledContract,
+    code::OutputArtifacts,
     compilers::{Compiler, Session, model_checker},
-    matching::{CodeMatch, Comparison, Deployed, Difference, MatchKind},
+    config::VerifierConfig,
+    error::VerifyError,
+    matching::{Deployed, Difference},
+    request::VerifyRequest,
     settings::SettingsChoice,
 };
 
 /// Contracts per source whose code is compiled.
 const MAX_COMPILED: usize = 8;
 
-pub(super) type Files = BTreeMap<String, String>;
-pub(super) type Settings = Map<String, Value>;
-
-pub(super) struct Search<'a> {
+pub(crate) struct SoliditySearch<'a> {
     session: &'a Session,
     compiler: &'a Compiler,
     request: &'a VerifyRequest,
@@ -55,25 +51,6 @@ pub(super) struct Search<'a> {
     needs_all_code: bool,
     /// The metadata of every contract of the unchanged sources.
     metadata: Vec<String>,
-}
-
-/// Sources and settings that compile to the code on the chain.
-#[derive(Debug)]
-pub(super) struct Match {
-    /// The match of the runtime code, which is required.
-    pub(super) runtime: CodeMatch,
-    pub(super) comparison: Comparison,
-    pub(super) compiled: CompiledContract,
-    /// The same contract compiled from sources that differ only by a space, if that was needed.
-    pub(super) altered: Option<CompiledContract>,
-    pub(super) files: Files,
-    pub(super) settings: Settings,
-}
-
-#[derive(Debug)]
-pub(super) enum SearchResult {
-    Match(Box<Match>),
-    NoMatch(Refusal),
 }
 
 /// The compiled contract that differs least from the code on the chain so far.
@@ -106,11 +83,8 @@ impl Defined {
     }
 }
 
-/// The contracts, or an error that is caused by the source.
-pub(super) type Compiled = Result<Vec<CompiledContract>, Refusal>;
-
-impl<'a> Search<'a> {
-    pub(super) fn new(
+impl<'a> SoliditySearch<'a> {
+    pub(crate) fn new(
         session: &'a Session,
         request: &'a VerifyRequest,
         chain: Deployed<'a>,
@@ -136,7 +110,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    pub(super) async fn run(mut self) -> Result<SearchResult, VerifyError> {
+    pub(crate) async fn run(mut self) -> Result<SearchResult, VerifyError> {
         let files = self.request.sources.files.clone();
         let base = self.base_settings();
         let defined = match self.metadata_of(&files, &base).await? {
@@ -203,7 +177,7 @@ impl<'a> Search<'a> {
 
     /// Compiles the metadata of the contracts and ranks them.
     async fn metadata_of(&self, files: &Files, settings: &Settings) -> Result<Result<Defined, Refusal>, VerifyError> {
-        let compiled = self.compile(build::input(files, settings, Outputs::Metadata)).await?;
+        let compiled = self.compile(input::build(files, settings, Outputs::Metadata)).await?;
         Ok(compiled.map(|mut contracts| {
             let metadata = contracts.iter().map(|contract| contract.metadata.clone()).collect();
             contracts.retain(|contract| self.request.matches_name(&contract.file, &contract.name));
@@ -250,7 +224,7 @@ impl<'a> Search<'a> {
     ) -> Result<Compiled, VerifyError> {
         self.compilations += 1;
         let started = Instant::now();
-        let compiled = self.compile(build::input(files, settings, outputs)).await?;
+        let compiled = self.compile(input::build(files, settings, outputs)).await?;
         tracing::debug!(took = ?started.elapsed(), "compiled");
         Ok(compiled)
     }
@@ -277,63 +251,18 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Checks the constructor arguments and libraries of the request.
-pub(super) fn check_claims(request: &VerifyRequest, found: Box<Match>) -> SearchResult {
-    if let (Some(claimed), Some(Ok((_, arguments)))) = (&request.constructor_arguments, &found.comparison.creation)
-        && claimed != arguments
-    {
-        return SearchResult::NoMatch(Refusal::ConstructorArguments);
+/// The other outputs for the matching contract. The match is valid without them.
+pub(crate) async fn compile_artifacts(session: &Session, found: &Match) -> OutputArtifacts {
+    if let Some(artifacts) = &found.compiled.artifacts {
+        return artifacts.clone();
     }
-    for (library, on_chain) in found.libraries() {
-        let name = library.rsplit(':').next().unwrap_or(library);
-        let claimed = request.libraries.get(library).or_else(|| request.libraries.get(name));
-        if let Some(claimed) = claimed.filter(|claimed| *claimed != on_chain) {
-            let (library, claimed, on_chain) = (library.clone(), *claimed, *on_chain);
-            return SearchResult::NoMatch(Refusal::Library { library, claimed, on_chain });
+    let (file, name) = (&found.compiled.file, &found.compiled.name);
+    let input = input::build(&found.files, &found.settings, Outputs::Artifacts { file, name });
+    match session.compile(input).await {
+        Ok(output) => OutputArtifacts::read(&output, file, name),
+        Err(error) => {
+            tracing::info!(%error, "cannot compile the documentation of a verified contract");
+            OutputArtifacts::default()
         }
-    }
-    SearchResult::Match(found)
-}
-
-/// Compiles, unless a limit of time or memory is reached.
-pub(super) async fn compile(
-    session: &Session,
-    request: &VerifyRequest,
-    input: String,
-) -> Result<Compiled, VerifyError> {
-    let output = match session.compile(input).await {
-        Ok(output) => output,
-        Err(
-            error @ (CompileError::TimedOut { .. }
-            | CompileError::OutOfMemory { .. }
-            | CompileError::BudgetExhausted { .. }
-            | CompileError::Crashed(_)),
-        ) => {
-            tracing::info!(%error, address = %request.address, "compilation stopped");
-            return Ok(Err(Refusal::Compiler(error.to_string())));
-        }
-        Err(error) => return Err(CompilersError::Run(error).into()),
-    };
-    let language = session.version().language();
-    let read = tokio::task::spawn_blocking(move || CompilerOutput::read(&output, language)).await;
-    Ok(match read {
-        Ok(Ok(output)) => Ok(output.contracts),
-        Ok(Err(OutputError::Source(message))) => Err(Refusal::Source(message)),
-        Ok(Err(OutputError::Internal(message))) => Err(Refusal::Internal(message)),
-        Ok(Err(error)) => Err(Refusal::Compiler(error.to_string())),
-        Err(error) => Err(Refusal::Compiler(error.to_string())),
-    })
-}
-
-impl Match {
-    fn is_exact(&self) -> bool {
-        self.runtime.kind == MatchKind::Exact
-    }
-
-    pub(super) fn libraries(&self) -> impl Iterator<Item = (&String, &Address)> {
-        let runtime = &self.runtime.libraries;
-        let creation = self.comparison.creation.iter().flatten().flat_map(|(found, _)| &found.libraries);
-        let mut seen = std::collections::BTreeSet::new();
-        runtime.iter().chain(creation).filter(move |(library, _)| seen.insert((*library).clone()))
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{settings::EvmVersion, verify::search::Settings};
+use crate::{search::Settings, settings::EvmVersion};
 
 type Release = (u16, u16, u16);
 

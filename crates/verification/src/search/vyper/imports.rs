@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use crate::verify::search::Files;
+use crate::search::Files;
 
 /// The files that a file may import, directly or through others, and itself.
 pub(super) fn reachable(files: &Files, from: &str) -> BTreeSet<String> {

@@ -11,10 +11,10 @@ pub use scheduler::{Allowance, QueueConfig, VerifyClient};
 use scheduler::{Full, Scheduler, Ticket};
 use tokio::sync::Notify;
 
-use super::VerifyError;
+use crate::error::VerifyError;
 
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(crate) struct Queue {
     shared: Arc<Shared>,
 }
 
@@ -27,18 +27,18 @@ struct Shared {
 
 /// A waiting or running verification. It leaves the queue when this is dropped.
 #[derive(Debug)]
-pub(super) struct QueueEntry {
+pub(crate) struct QueueEntry {
     shared: Arc<Shared>,
     ticket: Ticket,
 }
 
 impl Queue {
-    pub(super) fn new(config: QueueConfig) -> Self {
+    pub(crate) fn new(config: QueueConfig) -> Self {
         Self { shared: Arc::new(Shared { scheduler: Mutex::new(Scheduler::new(config)), changed: Notify::new() }) }
     }
 
     /// Joins the queue. The entry does not block others until it is ready.
-    pub(super) fn join(&self, client: VerifyClient) -> Result<QueueEntry, VerifyError> {
+    pub(crate) fn join(&self, client: VerifyClient) -> Result<QueueEntry, VerifyError> {
         let ticket = self.shared.scheduler().join(client).map_err(|full| match full {
             Full::ClientLimit => VerifyError::ClientLimitReached,
             Full::TotalLimit => VerifyError::Busy,
@@ -55,7 +55,7 @@ impl Shared {
 
 impl QueueEntry {
     /// Marks the entry as ready and waits until it is scheduled to run.
-    pub(super) async fn wait_until_running(&self) {
+    pub(crate) async fn wait_until_running(&self) {
         self.shared.scheduler().make_ready(self.ticket);
         loop {
             let changed = self.shared.changed.notified();
