@@ -7,7 +7,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::{NodeClient, PollBounds};
+use crate::{client::NodeClient, config::PollBounds};
 
 /// Interval between attempts to subscribe to new heads.
 const RESUBSCRIBE: Duration = Duration::from_secs(2);
@@ -18,7 +18,7 @@ const STEPS: u32 = 8;
 /// On a dev chain, the head is polled at least this often, also if heads are pushed: a chain that is rolled back pushes nothing.
 const EAGER_WAIT: Duration = Duration::from_millis(250);
 /// No wait between polls is longer, however slow the chain is.
-const LONGEST_WAIT: Duration = Duration::from_secs(15);
+const MAX_WAIT: Duration = Duration::from_secs(15);
 
 /// The newest block of the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,8 +70,16 @@ pub struct Heads {
     rhythm: Rhythm,
 }
 
+impl NodeClient {
+    /// New heads from now on, starting with the current one.
+    #[must_use]
+    pub fn heads(&self) -> Heads {
+        Heads::new(self.clone(), self.poll_bounds())
+    }
+}
+
 impl Heads {
-    pub(crate) fn new(client: NodeClient, bounds: PollBounds) -> Self {
+    fn new(client: NodeClient, bounds: PollBounds) -> Self {
         let now = Instant::now();
         let rhythm = Rhythm::new(bounds);
         Self {
@@ -139,7 +147,7 @@ impl Heads {
         // Set first: if this future is dropped, the next call does not subscribe again immediately.
         self.subscribe_at = Instant::now() + RESUBSCRIBE;
         for index in self.client.failover().announcers() {
-            if self.client.failover().admit(index).await.is_err() {
+            if self.client.failover().confirm_chain(index).await.is_err() {
                 continue;
             }
             if let Some(announcements) = self.client.failover().upstream(index).announced_heads().await {
@@ -210,7 +218,7 @@ impl Rhythm {
     fn next_due(&self, now: Instant) -> Instant {
         let Some((_, seen)) = self.last else { return now + self.step() };
         let waited = now.saturating_duration_since(seen);
-        let due = (self.block_time - self.block_time / STEPS).min(LONGEST_WAIT);
+        let due = (self.block_time - self.block_time / STEPS).min(MAX_WAIT);
         let (late, half) = (self.block_time + self.block_time / 4, self.bounded(self.block_time / 2));
         match waited {
             _ if waited < due => seen + due.max(self.bounds.shortest),
@@ -228,7 +236,7 @@ impl Rhythm {
     }
 
     fn silence(&self) -> Duration {
-        self.step().max(self.block_time.saturating_mul(SILENT_BLOCKS).min(LONGEST_WAIT))
+        self.step().max(self.block_time.saturating_mul(SILENT_BLOCKS).min(MAX_WAIT))
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     internal::{TracedCall, cut_error},
     quantity::{Account20, Hash, Quantity, Wide},
 };
-use crate::InternalCall;
+use crate::traced::InternalCall;
 
 /// The EVM allows no deeper calls. Without a limit, the time for the calls around one would grow with the square of its depth.
 pub(crate) const MAX_DEPTH: usize = 1_024;

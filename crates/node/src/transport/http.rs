@@ -7,8 +7,8 @@ use reqwest::{
 };
 use url::Url;
 
-use super::{TransportError, bodies::Bodies};
-use crate::{Endpoint, NodeConfig, NodeError};
+use super::{bodies::Bodies, error::TransportError};
+use crate::{address::Endpoint, config::NodeConfig, error::NodeError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// `Content-Length` is preallocated up to this size; beyond, memory grows with the bytes received.

@@ -12,10 +12,11 @@ use serde::Deserialize;
 use tokio::sync::{OnceCell, mpsc, oneshot, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::TransportError;
+use super::error::TransportError;
 use crate::{
     decode::{RawHeader, decode, readable},
     error::BoxError,
+    rpc_method::RpcMethod,
 };
 
 const OUTGOING: usize = 256;
@@ -121,8 +122,10 @@ impl Link {
     pub(super) async fn announced_heads(&self, id: u64) -> Result<watch::Receiver<Option<BlockRef>>, TransportError> {
         self.subscribed
             .get_or_try_init(|| async {
-                let request =
-                    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"eth_subscribe","params":["newHeads"]}}"#);
+                let request = format!(
+                    r#"{{"jsonrpc":"2.0","id":{id},"method":"{}","params":["newHeads"]}}"#,
+                    RpcMethod::Subscribe
+                );
                 let response = self.send(id, request).await?;
                 match decode::<serde::de::IgnoredAny>(&response) {
                     Ok(Some(_)) => Ok(()),

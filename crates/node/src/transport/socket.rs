@@ -7,8 +7,8 @@ use tokio::{
     time::Instant,
 };
 
-use super::{TransportError, ipc, link::Link, ws};
-use crate::{Endpoint, NodeConfig, error::BoxError};
+use super::{error::TransportError, ipc, link::Link, ws};
+use crate::{address::Endpoint, config::NodeConfig, error::BoxError};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// Shorter than the callers' retry pauses: a call outlasts several attempts.
