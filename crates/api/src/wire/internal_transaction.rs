@@ -98,14 +98,14 @@ pub struct InternalTransactionList {
 impl InternalTransactionList {
     #[must_use]
     pub fn new(found: InternalPage, paging: Paging, coverage: domain::Coverage) -> Self {
-        let InternalPage { page, reach } = found;
+        let InternalPage { page, traced_range } = found;
         Self {
             internal_transactions: page.items.into_iter().map(InternalTransaction::from).collect(),
             total: page.total,
             page: paging.page(),
             limit: paging.limit(),
-            complete_from: reach.map(|reach| reach.from),
-            complete_to: reach.map(|reach| reach.to),
+            complete_from: traced_range.map(|range| range.from),
+            complete_to: traced_range.map(|range| range.to),
             coverage: coverage.into(),
         }
     }
@@ -113,7 +113,7 @@ impl InternalTransactionList {
 
 #[cfg(test)]
 mod tests {
-    use domain::{Address, B256, InternalEvent, InternalReach, Page, U256};
+    use domain::{Address, B256, InternalEvent, Page, TracedRange, U256};
 
     use super::*;
 
@@ -139,7 +139,7 @@ mod tests {
         (failed.event.kind, failed.event.to) = (InternalKind::Create2, None);
         failed.event.error = Some("execution reverted".to_owned());
         let page = Page { items: vec![failed, payment], total: 2 };
-        let found = InternalPage { page, reach: Some(InternalReach { from: 3, to: 17 }) };
+        let found = InternalPage { page, traced_range: Some(TracedRange { from: 3, to: 17 }) };
         insta::assert_json_snapshot!(InternalTransactionList::new(
             found,
             Paging::default(),

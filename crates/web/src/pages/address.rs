@@ -22,8 +22,8 @@ use crate::{
     state::{App, WebState},
     view::{
         AddressLink, Amount, BlockLink, FieldValue, InternalRow, ListFile, ListedLog, Moment, NftLink, PageNames,
-        Pager, Paging, ReachView, TokenLink, TradeRow, TransactionLink, TransactionRow, TransferRow, counted, grouped,
-        sanitize_name, short,
+        Pager, Paging, TokenLink, TracedRangeView, TradeRow, TransactionLink, TransactionRow, TransferRow, counted,
+        grouped, sanitize_name, short,
     },
 };
 
@@ -83,7 +83,7 @@ enum Tab {
     Nfts(Vec<NftRow>),
     Approvals(ApprovalsView),
     Trades(Vec<TradeRow>),
-    Internal(Vec<InternalRow>, Option<ReachView>),
+    Internal(Vec<InternalRow>, Option<TracedRangeView>),
     /// With the first block from which they are complete.
     Logs(Vec<ListedLog>, Option<BlockLink>),
     Balance(Box<BalanceView>),
@@ -280,12 +280,12 @@ impl WebState {
                 (Tab::Transfers(rows.collect()), filtered(total))
             }
             "internal" => {
-                let InternalPage { page, reach } = match filter {
+                let InternalPage { page, traced_range } = match filter {
                     Some(filter) => self.chain.list_internal_transactions(&filter.internal(), request).await?,
-                    None => InternalPage { page: Page::empty(0), reach: None },
+                    None => InternalPage { page: Page::empty(0), traced_range: None },
                 };
                 let rows = page.items.iter().map(|found| InternalRow::new(found, names)).collect();
-                (Tab::Internal(rows, reach.map(ReachView::from)), filtered(page.total))
+                (Tab::Internal(rows, traced_range.map(TracedRangeView::from)), filtered(page.total))
             }
             "logs" => {
                 let LogPage { page, complete_from } = self.chain.list_logs(&LogFilter::of(address), request).await?;
