@@ -196,10 +196,7 @@ impl Contract {
 mod tests {
     use domain::{Address, B256, TokenPrefix, U256};
 
-    use super::{
-        super::{token::tests::coin, transaction::tests::call},
-        *,
-    };
+    use super::{super::token::tests::coin, *};
 
     fn summary() -> AddressSummary {
         AddressSummary {
@@ -224,7 +221,13 @@ mod tests {
         };
         let summary = AddressSummary { creation: Some(creation), ..summary() };
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
-        insta::assert_json_snapshot!(AddressDetail::new(&summary, &account, Some("Treasury"), vec![call()], None));
+        insta::assert_json_snapshot!(AddressDetail::new(
+            &summary,
+            &account,
+            Some("Treasury"),
+            vec![domain::Transaction::sample()],
+            None
+        ));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A handler for each method.
+//! What handles a method.
 
 use std::collections::HashMap;
 
