@@ -53,8 +53,8 @@ pub use event_kind::{EventKind, EventKinds};
 pub use filter::{BlockRange, TransactionFilter};
 pub use gas::{Quartiles, RecentGas};
 pub use internal_transaction::{
-    InternalBlock, InternalEvent, InternalFilter, InternalFrontier, InternalKind, InternalPage, InternalReach,
-    InternalTransaction,
+    InternalBlock, InternalEvent, InternalFilter, InternalFrontier, InternalKind, InternalPage, InternalTransaction,
+    TracedRange,
 };
 pub use log::{FetchedBlock, IndexedLog, Log, LogEvent, LogFilter, LogPage, MAX_TOPICS};
 pub use nft::{HeldNft, Nft};

@@ -1,4 +1,4 @@
-//! Chains of nodes for development: everybody may change them, and nothing on them is worth anything.
+//! Chains for development: anyone may change them, and nothing on them has value.
 
 /// The default ids of `geth --dev` and `reth --dev`, whose client versions are those of nodes on public networks, of ganache,
 /// and of anvil and Hardhat.

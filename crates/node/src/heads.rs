@@ -62,9 +62,9 @@ pub struct Heads {
     client: NodeClient,
     last: Option<Head>,
     polling: Polling,
-    announcements: Option<watch::Receiver<Option<BlockRef>>>,
+    subscription: Option<watch::Receiver<Option<BlockRef>>>,
     /// The endpoint that pushes heads.
-    announcer: usize,
+    subscribed_endpoint: usize,
     subscribe_at: Instant,
     poll_at: Instant,
     rhythm: Rhythm,
@@ -86,8 +86,8 @@ impl Heads {
             client,
             last: None,
             polling: Polling::Thrifty,
-            announcements: None,
-            announcer: 0,
+            subscription: None,
+            subscribed_endpoint: 0,
             subscribe_at: now,
             poll_at: now,
             rhythm,
@@ -110,20 +110,20 @@ impl Heads {
     pub fn next(&mut self) -> BoxFuture<'_, Head> {
         Box::pin(async move {
             loop {
-                if self.announcements.is_none() && Instant::now() >= self.subscribe_at {
+                if self.subscription.is_none() && Instant::now() >= self.subscribe_at {
                     self.subscribe().await;
                 }
-                let found = match &mut self.announcements {
+                let found = match &mut self.subscription {
                     None => {
                         sleep_until(self.poll_at).await;
                         self.poll().await
                     }
-                    Some(announcements) => tokio::select! {
-                        changed = announcements.changed() => match changed {
-                            Ok(()) => announcements.borrow_and_update().map(Head::from),
+                    Some(subscription) => tokio::select! {
+                        changed = subscription.changed() => match changed {
+                            Ok(()) => subscription.borrow_and_update().map(Head::from),
                             Err(_) => {
                                 tracing::warn!("the subscription to new heads ended, polling instead");
-                                self.announcements = None;
+                                self.subscription = None;
                                 self.subscribe_at = Instant::now();
                                 self.poll_at = Instant::now();
                                 None
@@ -146,13 +146,13 @@ impl Heads {
     async fn subscribe(&mut self) {
         // Set first: if this future is dropped, the next call does not subscribe again immediately.
         self.subscribe_at = Instant::now() + RESUBSCRIBE;
-        for index in self.client.failover().announcers() {
+        for index in self.client.failover().subscribable() {
             if self.client.failover().confirm_chain(index).await.is_err() {
                 continue;
             }
-            if let Some(announcements) = self.client.failover().upstream(index).announced_heads().await {
-                self.announcements = Some(announcements);
-                self.announcer = index;
+            if let Some(subscription) = self.client.failover().upstream(index).subscribe_to_heads().await {
+                self.subscription = Some(subscription);
+                self.subscribed_endpoint = index;
                 // Blocks from before the subscription are not pushed.
                 self.poll_at = Instant::now();
                 return;
@@ -165,9 +165,9 @@ impl Heads {
             Polling::Thrifty => self.client.head_number_once().await.map(|number| Head { number, hash: None }),
             Polling::Eager => self.client.head_once().await.map(Head::from),
         };
-        if self.announcements.is_some() && !self.client.failover().is_preferable(self.announcer) {
+        if self.subscription.is_some() && !self.client.failover().is_preferable(self.subscribed_endpoint) {
             // The subscribed endpoint is no longer in use: it is down or lagging.
-            self.announcements = None;
+            self.subscription = None;
             self.subscribe_at = Instant::now();
         }
         self.poll_at = self.next_poll(Instant::now());
@@ -177,7 +177,7 @@ impl Heads {
     fn next_poll(&self, now: Instant) -> Instant {
         match self.polling {
             Polling::Eager => now + self.rhythm.step().min(EAGER_WAIT),
-            Polling::Thrifty if self.announcements.is_some() => now + self.rhythm.silence(),
+            Polling::Thrifty if self.subscription.is_some() => now + self.rhythm.silence(),
             Polling::Thrifty => self.rhythm.next_due(now),
         }
     }

@@ -73,13 +73,13 @@ impl Transport {
     }
 
     /// Subscribes to new heads until the connection ends. None over HTTP.
-    pub(crate) async fn announced_heads(
+    pub(crate) async fn subscribe_to_heads(
         &self,
         id: u64,
     ) -> Option<Result<watch::Receiver<Option<BlockRef>>, TransportError>> {
         match self {
             Self::Http(_) | Self::InProcess(_) => None,
-            Self::Socket(socket) => Some(socket.announced_heads(id).await),
+            Self::Socket(socket) => Some(socket.subscribe_to_heads(id).await),
         }
     }
 }

@@ -103,15 +103,15 @@ impl BlockVerifier {
             self.evidence.header_proven();
         }
 
-        self.weigh(block, check_empty(block, transactions))?;
-        self.weigh(block, check_gas(block, receipts_in_root))?;
+        self.enforce(block, check_empty(block, transactions))?;
+        self.enforce(block, check_gas(block, receipts_in_root))?;
         if header != HeaderProof::Proven || served.is_some() {
             let mut with_beside = logs;
             receipts
                 .iter()
                 .skip(receipts_in_root.len())
                 .for_each(|receipt| with_beside.accrue_bloom(&blooms.of(receipt)));
-            self.weigh(block, self.check_bloom(served, &logs, &with_beside))?;
+            self.enforce(block, self.check_bloom(served, &logs, &with_beside))?;
         }
         let encoded = self.check_transactions(checks, block, transactions)?;
         if checks == BlockChecks::Full {
@@ -125,7 +125,7 @@ impl BlockVerifier {
     }
 
     /// A contradiction is an error only on chains with Ethereum's headers: elsewhere the fields may have another meaning.
-    fn weigh(&self, block: &RawBlock, checked: Result<(), Contradiction>) -> Result<(), Contradiction> {
+    fn enforce(&self, block: &RawBlock, checked: Result<(), Contradiction>) -> Result<(), Contradiction> {
         match checked {
             Err(contradiction) if !self.evidence.headers_are_hashed_as_ethereums() => {
                 let check = contradiction.check;
@@ -190,7 +190,7 @@ impl BlockVerifier {
                 }
             };
             let check = BlockCheck::TransactionHash;
-            self.weigh(block, checked.map_err(|what| Contradiction { check, what }))?;
+            self.enforce(block, checked.map_err(|what| Contradiction { check, what }))?;
             if let Some(encodings) = &mut encodings {
                 encodings.push(encoding.clone());
             }
@@ -213,7 +213,7 @@ impl BlockVerifier {
                     }
                     _ => {}
                 }
-                self.weigh(block, same_root(BlockCheck::TransactionsRoot, root, found))
+                self.enforce(block, same_root(BlockCheck::TransactionsRoot, root, found))
             }
             // The reason was already reported.
             (None, _) => Ok(()),
@@ -244,7 +244,7 @@ impl BlockVerifier {
         };
         let Some(found_as_specified) = found(FailedStatus::Empty) else {
             let what = "a receipt lacks a field that the root covers".to_owned();
-            return self.weigh(block, Err(Contradiction { check: BlockCheck::ReceiptsRoot, what }));
+            return self.enforce(block, Err(Contradiction { check: BlockCheck::ReceiptsRoot, what }));
         };
         let has_failed = receipts.iter().any(|receipt| receipt.succeeded() == Some(false));
         if found_as_specified != root && has_failed && found(FailedStatus::ZeroByte) == Some(root) {
@@ -255,7 +255,7 @@ impl BlockVerifier {
             self.unproven(block, "a receipt of an unknown type may have another encoding");
             return Ok(());
         }
-        self.weigh(block, same_root(BlockCheck::ReceiptsRoot, root, found))
+        self.enforce(block, same_root(BlockCheck::ReceiptsRoot, root, found))
     }
 
     fn check_header(&self, block: &RawBlock, proof: HeaderProof) -> Result<(), Contradiction> {
@@ -268,7 +268,7 @@ impl BlockVerifier {
             HeaderProof::Differs => format!("{:#x} is not the hash of the header's fields", block.hash.0),
             HeaderProof::Missing(field) => format!("the header lacks {field}"),
         };
-        self.weigh(block, Err(Contradiction { check: BlockCheck::HeaderHash, what }))
+        self.enforce(block, Err(Contradiction { check: BlockCheck::HeaderHash, what }))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
     error::NodeError,
 };
 
-/// What is known about a chain. A dev chain stays one; another chain in its place is asked for again.
+/// What is known about a chain. A dev chain stays one; another chain in its place is detected anew.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KnownChain {
     pub(crate) identity: ChainIdentity,
@@ -132,10 +132,10 @@ impl Failover {
     }
 
     /// Endpoints that are up and push new heads, the one in use first.
-    pub(crate) fn announcers(&self) -> Vec<usize> {
+    pub(crate) fn subscribable(&self) -> Vec<usize> {
         let current = self.current();
         let mut found: Vec<usize> = (0..self.candidates.len())
-            .filter(|index| self.upstream(*index).announces_heads())
+            .filter(|index| self.upstream(*index).supports_subscriptions())
             .filter(|index| *index == current || self.health(*index).is_up())
             .collect();
         found.sort_by_key(|index| *index != current);

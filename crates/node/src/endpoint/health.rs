@@ -37,7 +37,7 @@ pub(crate) struct EndpointHealth {
     /// Verified to serve the chain. Verified again after the endpoint was down: another node may have replaced it.
     pub(crate) chain_confirmed: bool,
     unreachable: u32,
-    /// A connection was lost, so the chain identity is verified again in the background: calls need not wait, since
+    /// A connection was closed, so the chain identity is verified again in the background: calls need not wait, since
     /// responses of another chain would fail the checks.
     pub(crate) recheck_identity: bool,
     /// Suspended until then.

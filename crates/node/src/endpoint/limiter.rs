@@ -152,9 +152,9 @@ impl Limiter {
         let wanted = if state.exploring { state.limit } else { (state.limit / GROWTH_SHARE).max(1) };
         let more = wanted.min(self.max - state.limit);
         state.limit += more;
-        let settled = state.owed.min(more);
-        state.owed -= settled;
-        self.slots.add_permits(more - settled);
+        let repaid = state.owed.min(more);
+        state.owed -= repaid;
+        self.slots.add_permits(more - repaid);
     }
 
     /// A request that was sent at `since` failed as on an overloaded node.

@@ -22,13 +22,13 @@ use crate::{
     endpoint::{
         call::{Answered, Call, Request},
         capabilities::Capabilities,
+        hedging::{self, HedgeBudget},
         jitter::Jitter,
         lane::Lane,
         limiter::{Limiter, Slot},
         metrics::CallMetrics,
         rate::RateGate,
         silence::{PROBE_TIMEOUT, Silence},
-        spares::{self, Spares},
         status::Counters,
     },
     error::NodeError,
@@ -63,7 +63,7 @@ pub(crate) struct Shared {
     timeout: Duration,
     limiters: Limiters,
     pub(super) rate: RateGate,
-    spares: Spares,
+    hedges: HedgeBudget,
     silence: Silence,
     pub(super) capabilities: Capabilities,
     next_id: AtomicU64,
@@ -88,7 +88,7 @@ struct Limiters {
 #[derive(Debug)]
 pub(crate) struct Transports {
     pub(crate) main: Transport,
-    /// For calls on which the node may close the connection: a socket that carries all calls must not be lost.
+    /// For calls on which the node may close the connection: a socket that carries all calls must stay open.
     pub(crate) separate: Option<Transport>,
 }
 
@@ -111,7 +111,7 @@ impl Upstream {
                 calls: few(),
                 background: few(),
             },
-            spares: Spares::default(),
+            hedges: HedgeBudget::default(),
             rate: RateGate::new(config.calls_per_second, config.retry.longest_retry_after),
             silence: Silence::new(),
             capabilities: Capabilities::default(),
@@ -208,30 +208,30 @@ impl Upstream {
     /// Waits for a slot, sends a request, and waits for the response. A request that takes unusually long is sent again, and the first
     /// response counts.
     pub(super) fn send<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Answered, NodeError>> {
-        self.send_with_spares(request, if request.call.is_sent_once { 0 } else { spares::MAX_SPARES })
+        self.send_with_hedges(request, if request.call.is_sent_once { 0 } else { hedging::MAX_HEDGES })
     }
 
-    fn send_with_spares<'a>(
+    fn send_with_hedges<'a>(
         &'a self,
         request: Request<'a>,
-        spares: usize,
+        hedges: usize,
     ) -> BoxFuture<'a, Result<Answered, NodeError>> {
         let method = request.call.method;
         Box::pin(async move {
             let slot = self.slot_unless_silent(request).await?;
             let sent = Instant::now();
             let first = self.send_in_slot(slot, request);
-            let Some(patience) = self.patience(request.call).filter(|_| spares > 0) else { return first.await };
+            let Some(delay) = self.hedge_delay(request.call).filter(|_| hedges > 0) else { return first.await };
             let urgent = Request { lane: request.lane.of_retry(), ..request };
-            let spare = async {
+            let hedge = async {
                 loop {
-                    tokio::time::sleep(patience).await;
-                    // Others that end meanwhile allow one later.
-                    if !self.spares.take() {
+                    tokio::time::sleep(delay).await;
+                    // Requests that end meanwhile allow one later.
+                    if !self.hedges.take() {
                         continue;
                     }
                     self.count_retry();
-                    if let Ok(answered) = self.send_with_spares(urgent, spares - 1).await {
+                    if let Ok(answered) = self.send_with_hedges(urgent, hedges - 1).await {
                         return answered;
                     }
                 }
@@ -239,8 +239,8 @@ impl Upstream {
             tokio::select! {
                 biased;
                 outcome = first => outcome,
-                answered = spare => {
-                    tracing::debug!(endpoint = %self.name, %method, "a repeated request was answered first");
+                answered = hedge => {
+                    tracing::debug!(endpoint = %self.name, %method, "a hedged request was answered first");
                     self.metrics.overtaken(method, sent.elapsed());
                     Ok(answered)
                 }
@@ -249,10 +249,10 @@ impl Upstream {
     }
 
     /// How long a response may take before the request is sent again; None: as long as it takes.
-    fn patience(&self, call: &Call) -> Option<Duration> {
+    fn hedge_delay(&self, call: &Call) -> Option<Duration> {
         // Tracing may not work at all, so it is repeated only if it did.
-        let unknown = call.unlimited.is_none().then_some(spares::PATIENCE);
-        self.metrics.usual_latency(call.method).map(spares::patience).or(unknown)
+        let unknown = call.unlimited.is_none().then_some(hedging::FIRST_DELAY);
+        self.metrics.usual_latency(call.method).map(hedging::delay).or(unknown)
     }
 
     /// None if the call is outside the concurrency limit.
@@ -301,7 +301,7 @@ impl Upstream {
             () = alerts.found_silent() => return Err(self.silent(call.method, sent)),
         };
         if outcome.is_ok() {
-            self.spares.earn();
+            self.hedges.earn();
         }
         match outcome {
             Ok(Ok(response)) => {
@@ -453,9 +453,10 @@ impl Upstream {
     }
 
     /// Subscribes to new heads; None if this endpoint does not support it.
-    pub(crate) async fn announced_heads(&self) -> Option<watch::Receiver<Option<BlockRef>>> {
+    pub(crate) async fn subscribe_to_heads(&self) -> Option<watch::Receiver<Option<BlockRef>>> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let subscribed = tokio::time::timeout(self.timeout, self.transports.main.announced_heads(id)).await.ok()??;
+        let subscribed =
+            tokio::time::timeout(self.timeout, self.transports.main.subscribe_to_heads(id)).await.ok()??;
         match subscribed {
             Ok(heads) => Some(heads),
             Err(error) => {
@@ -465,7 +466,7 @@ impl Upstream {
         }
     }
 
-    pub(crate) fn announces_heads(&self) -> bool {
+    pub(crate) fn supports_subscriptions(&self) -> bool {
         !self.transports.main.takes_batches()
     }
 }

@@ -197,11 +197,11 @@ async fn join(
     mut receipts: Vec<RawReceipt>,
     method: RpcMethod,
 ) -> Result<FetchedBlock, NodeError> {
-    let blame = |error| match error {
+    let as_node_error = |error| match error {
         CheckError::NoMiner => NodeError::invalid_response(RpcMethod::GetBlockByNumber, error),
         error => NodeError::invalid_response(method, error),
     };
-    arrange_receipts(&block, &mut receipts).map_err(blame)?;
+    arrange_receipts(&block, &mut receipts).map_err(as_node_error)?;
     let number = block.number.0;
     let (verified, block, receipts) = verify_block(upstream, block, receipts).await?;
     let evidence = upstream.verifier().evidence();
@@ -209,7 +209,7 @@ async fn join(
         evidence.reject(RejectedBlock { number, check });
         return Err(NodeError::InvalidBlock { host: upstream.verifier().host().to_owned(), number, check, what });
     }
-    let joined = join_receipts(block, receipts).map_err(blame)?;
+    let joined = join_receipts(block, receipts).map_err(as_node_error)?;
     evidence.accept(number);
     Ok(joined)
 }

@@ -51,7 +51,7 @@ impl NodeClient {
         })
     }
 
-    /// Whether the node serves a chain for development, see [`crate::is_dev_chain`]. Asked once for each chain; an error if the
+    /// Whether the node serves a chain for development, see [`crate::is_dev_chain`]. Requested once for each chain; an error if the
     /// node does not answer, and it is not known.
     pub fn is_dev_chain(&self) -> BoxFuture<'_, Result<bool, NodeError>> {
         Box::pin(self.detect_dev_chain())

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_name_only_what_is_asked_for() {
+    fn parameters_contain_only_given_conditions() {
         let all = LogFilter { from: 1, to: 16, address: None, topics: [None; 4] };
         assert_eq!(all.params(), r#"[{"fromBlock":"0x1","toBlock":"0x10"}]"#);
         let topic = B256::repeat_byte(1);

@@ -60,11 +60,11 @@ impl Http {
     }
 
     async fn read(&self, mut response: reqwest::Response, max_bytes: usize) -> Result<Bytes, TransportError> {
-        let announced = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
-        if announced > max_bytes {
+        let declared = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+        if declared > max_bytes {
             return Err(TransportError::TooLong);
         }
-        let mut body = self.bodies.take(announced.min(BELIEVED_LENGTH));
+        let mut body = self.bodies.take(declared.min(BELIEVED_LENGTH));
         while let Some(chunk) = response.chunk().await.map_err(connection_error)? {
             if body.len() + chunk.len() > max_bytes {
                 return Err(TransportError::TooLong);

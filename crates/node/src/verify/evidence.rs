@@ -32,7 +32,7 @@ pub(crate) struct Evidence {
     blob_roots: AtomicBool,
     /// Blocks that could not be fully proven.
     unproven: AtomicU64,
-    said: Mutex<HashSet<String>>,
+    reported: Mutex<HashSet<String>>,
     rejected: Mutex<Option<RejectedBlock>>,
 }
 
@@ -82,10 +82,10 @@ impl Evidence {
     /// Logs each reason once: it applies to a whole chain, or to all blocks after a fork.
     pub(super) fn unproven(&self, number: BlockNumber, host: &str, why: String) {
         self.unproven.fetch_add(1, Ordering::Relaxed);
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        if !said.contains(&why) {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if !reported.contains(&why) {
             tracing::warn!(block = number, node = host, reason = %why, "cannot fully verify a block, accepting it");
-            said.insert(why);
+            reported.insert(why);
         }
     }
 

@@ -28,8 +28,8 @@ pub(super) enum TxType {
 impl TxType {
     /// None: a chain-specific type, or a known type with chain-specific fields.
     pub(super) fn of(tx: &RawTransaction) -> Option<Self> {
-        let of_the_chain_alone = [&tx.eth_value, &tx.eth_tx_value, &tx.fee_currency, &tx.gateway_fee];
-        if of_the_chain_alone.iter().any(|field| field.is_some()) {
+        let chain_specific = [&tx.eth_value, &tx.eth_tx_value, &tx.fee_currency, &tx.gateway_fee];
+        if chain_specific.iter().any(|field| field.is_some()) {
             return None;
         }
         match tx.tx_type.map_or(0, |tx_type| tx_type.0) {
@@ -104,8 +104,8 @@ fn encode_fields(tx: &RawTransaction, tx_type: TxType, out: &mut Vec<u8>) -> Opt
 /// Hardhat returns 27 and 28 for impersonated senders, but encodes 0 and 1.
 fn parity(tx: &RawTransaction) -> Option<U256> {
     let v = tx.y_parity.map(|parity| U256::from(parity.0)).or(tx.v.map(|v| v.0))?;
-    let is_of_old = v == U256::from(OLD_PARITY) || v == U256::from(OLD_PARITY + 1);
-    Some(if is_of_old { v - U256::from(OLD_PARITY) } else { v })
+    let is_pre_eip155 = v == U256::from(OLD_PARITY) || v == U256::from(OLD_PARITY + 1);
+    Some(if is_pre_eip155 { v - U256::from(OLD_PARITY) } else { v })
 }
 
 fn encode_to(tx: &RawTransaction, out: &mut Vec<u8>) {

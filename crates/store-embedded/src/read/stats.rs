@@ -15,7 +15,7 @@ impl ReadSnapshot {
             total_transactions: tip.totals.transactions,
             total_tokens: tip.totals.tokens,
             untraced_blocks: tip.totals.untraced_blocks,
-            internal_reach: self.internal_reach()?,
+            traced_range: self.traced_range()?,
             average_gas_price: self.average_gas_price(tip)?,
         })
     }

@@ -346,7 +346,7 @@ async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {
         let trades = subject.reader.list_trades(&trades, PageRequest::newest(1)).await.expect("trades");
         assert_eq!((overview.transfer_count, overview.trade_count), (transfers.total, trades.total));
         let internal = model.list_internal_transactions(&InternalFilter::touching(*address), PageRequest::newest(1));
-        assert_eq!((overview.internal_tx_count, overview.internal_reach), (internal.page.total, internal.reach));
+        assert_eq!((overview.internal_tx_count, overview.traced_range), (internal.page.total, internal.traced_range));
         let logs = model.list_logs(&LogFilter::of(*address), PageRequest::newest(1));
         assert_eq!(overview.log_count, logs.page.total);
         assert_eq!(

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     error::PageError,
-    view::{BlockLink, InternalRow, ListFile, ListedLog, ReachView, TradeRow, TransactionRow, TransferRow},
+    view::{BlockLink, InternalRow, ListFile, ListedLog, TracedRangeView, TradeRow, TransactionRow, TransferRow},
 };
 
 /// The content of a tab.
@@ -18,7 +18,7 @@ pub(super) enum Tab {
     Nfts(Vec<NftRow>),
     Approvals(ApprovalsView),
     Trades(Vec<TradeRow>),
-    Internal(Vec<InternalRow>, Option<ReachView>),
+    Internal(Vec<InternalRow>, Option<TracedRangeView>),
     /// With the first block from which they are complete.
     Logs(Vec<ListedLog>, Option<BlockLink>),
     Balance(Box<BalanceView>),

@@ -85,7 +85,7 @@ enum Backlog {
 
 /// Runs contract queries for the store in the background. The follower only passes queries and results, so no block waits
 /// for a token's name.
-pub(crate) struct Settler {
+pub(crate) struct ContractDataFetcher {
     node: NodeClient,
     round: BackgroundRound<Result<Fetched, NodeError>>,
     backlog: Backlog,
@@ -95,7 +95,7 @@ pub(crate) struct Settler {
     backoff: Duration,
 }
 
-impl Settler {
+impl ContractDataFetcher {
     /// `backoff` is the pause after the node failed.
     pub(crate) fn new(node: NodeClient, gentle_interval: Duration, backoff: Duration) -> Self {
         let (round, backlog) = (BackgroundRound::none(), Backlog::Unknown);
@@ -108,7 +108,7 @@ impl Settler {
             self.backlog = Backlog::Unknown;
         }
         if let Some(fetched) = self.take_results().await {
-            keep(writer, fetched).await?;
+            save(writer, fetched).await?;
             if self.backlog == Backlog::LastRound {
                 self.backlog = Backlog::Nothing;
             }
@@ -129,7 +129,7 @@ impl Settler {
     }
 
     /// Whether the store had all contract data at some time since the last block.
-    pub(crate) fn is_settled(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         self.backlog == Backlog::Nothing
     }
 
@@ -189,7 +189,7 @@ impl Settler {
     }
 }
 
-async fn keep(writer: &mut dyn ContractDataWriter, fetched: Fetched) -> Result<(), StoreError> {
+async fn save(writer: &mut dyn ContractDataWriter, fetched: Fetched) -> Result<(), StoreError> {
     let Fetched { metadata, audits, balances, at, codes, codes_at } = fetched;
     for (token, _) in audits.iter().filter(|(_, result)| *result == AuditResult::DoesNotAddUp) {
         info!(%token, block = at, "the events of a token do not match its balances: reading balances from its contract from now on");
@@ -284,11 +284,11 @@ mod tests {
     #[tokio::test]
     async fn one_round_returns_all_results_with_their_block() {
         let node = TestNode::start(one_token).await;
-        let mut settler = Settler::new(node.client(), SECOND, SECOND);
-        settler.fetch(pending(), node.head(), Instant::now());
-        assert!(!settler.is_time(Pace::Brisk, Instant::now()), "one round at a time");
-        settler.results().await;
-        let fetched = settler.take_results().await.unwrap();
+        let mut contract_data = ContractDataFetcher::new(node.client(), SECOND, SECOND);
+        contract_data.fetch(pending(), node.head(), Instant::now());
+        assert!(!contract_data.is_time(Pace::Brisk, Instant::now()), "one round at a time");
+        contract_data.results().await;
+        let fetched = contract_data.take_results().await.unwrap();
         let known = TokenMetadata {
             name: "abc".to_owned(),
             symbol: "abc".to_owned(),
@@ -306,57 +306,57 @@ mod tests {
             codes_at: node.head().number,
         };
         assert_eq!(fetched, expected);
-        assert!(settler.take_results().await.is_none(), "each result is returned once");
+        assert!(contract_data.take_results().await.is_none(), "each result is returned once");
     }
 
     #[tokio::test]
-    async fn data_is_settled_when_a_round_has_fetched_the_rest() {
+    async fn data_is_complete_when_a_round_has_fetched_the_rest() {
         let node = TestNode::start(one_token).await;
-        let mut settler = Settler::new(node.client(), SECOND, SECOND);
+        let mut contract_data = ContractDataFetcher::new(node.client(), SECOND, SECOND);
         let many = Pending { codes: vec![TOKEN; CODES_AT_ONCE], ..pending() };
         for (pending, backlog) in [(many, Backlog::Unknown), (pending(), Backlog::LastRound)] {
-            settler.fetch(pending, node.head(), Instant::now());
-            assert_eq!((settler.backlog, settler.is_settled()), (backlog, false));
-            settler.results().await;
-            settler.take_results().await.unwrap();
+            contract_data.fetch(pending, node.head(), Instant::now());
+            assert_eq!((contract_data.backlog, contract_data.is_complete()), (backlog, false));
+            contract_data.results().await;
+            contract_data.take_results().await.unwrap();
         }
-        settler.fetch(Pending::default(), node.head(), Instant::now());
-        assert!(settler.is_settled());
-        settler.fetch(pending(), node.head(), Instant::now());
-        assert!(settler.is_settled(), "it is what the newest blocks need");
-        settler.forget();
-        assert!(!settler.is_settled());
+        contract_data.fetch(Pending::default(), node.head(), Instant::now());
+        assert!(contract_data.is_complete());
+        contract_data.fetch(pending(), node.head(), Instant::now());
+        assert!(contract_data.is_complete(), "it is what the newest blocks need");
+        contract_data.forget();
+        assert!(!contract_data.is_complete());
     }
 
     #[tokio::test]
     async fn a_failing_node_is_retried_after_a_backoff() {
         let node = TestNode::start(|_, _| CallReply::Fail).await;
-        let mut settler = Settler::new(node.client(), SECOND, SECOND);
-        settler.fetch(pending(), node.head(), Instant::now());
-        settler.results().await;
-        assert!(settler.take_results().await.is_none());
-        assert!(!settler.is_time(Pace::Brisk, Instant::now()));
-        assert!(settler.is_time(Pace::Brisk, Instant::now() + SECOND));
+        let mut contract_data = ContractDataFetcher::new(node.client(), SECOND, SECOND);
+        contract_data.fetch(pending(), node.head(), Instant::now());
+        contract_data.results().await;
+        assert!(contract_data.take_results().await.is_none());
+        assert!(!contract_data.is_time(Pace::Brisk, Instant::now()));
+        assert!(contract_data.is_time(Pace::Brisk, Instant::now() + SECOND));
     }
 
     #[tokio::test]
     async fn results_of_an_abandoned_branch_are_dropped() {
         let node = TestNode::start(one_token).await;
-        let mut settler = Settler::new(node.client(), SECOND, SECOND);
-        settler.fetch(pending(), node.head(), Instant::now());
-        settler.results().await;
-        settler.forget();
-        assert!(settler.take_results().await.is_none());
-        assert!(settler.is_time(Pace::Brisk, Instant::now()));
+        let mut contract_data = ContractDataFetcher::new(node.client(), SECOND, SECOND);
+        contract_data.fetch(pending(), node.head(), Instant::now());
+        contract_data.results().await;
+        contract_data.forget();
+        assert!(contract_data.take_results().await.is_none());
+        assert!(contract_data.is_time(Pace::Brisk, Instant::now()));
     }
 
     #[tokio::test]
     async fn gentle_rounds_are_spaced() {
         let node = TestNode::start(one_token).await;
-        let mut settler = Settler::new(node.client(), SECOND, SECOND);
+        let mut contract_data = ContractDataFetcher::new(node.client(), SECOND, SECOND);
         let now = Instant::now();
-        settler.fetch(Pending::default(), node.head(), now);
-        assert!(!settler.is_time(Pace::Gentle, now) && settler.is_time(Pace::Brisk, now));
-        assert!(settler.is_time(Pace::Gentle, now + SECOND));
+        contract_data.fetch(Pending::default(), node.head(), now);
+        assert!(!contract_data.is_time(Pace::Gentle, now) && contract_data.is_time(Pace::Brisk, now));
+        assert!(contract_data.is_time(Pace::Gentle, now + SECOND));
     }
 }

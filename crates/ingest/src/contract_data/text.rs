@@ -2,7 +2,7 @@
 
 use crate::abi::{WORD, position, word_at};
 
-const MOST_CHARACTERS: usize = 256;
+const MAX_CHARACTERS: usize = 256;
 
 /// Decodes a result as an ABI string or, for early tokens, as 32 bytes padded with NULs; anything else is empty. Drops
 /// invalid UTF-8 and invisible characters that could make a name look like another, and cuts at 256 characters.
@@ -12,7 +12,7 @@ pub(super) fn read_text(result: &[u8]) -> String {
     let shown: String = characters
         .filter(|character| !is_hidden(*character))
         .skip_while(|character| character.is_whitespace())
-        .take(MOST_CHARACTERS)
+        .take(MAX_CHARACTERS)
         .collect();
     shown.trim_end().to_owned()
 }
