@@ -126,7 +126,7 @@ impl<'a> Draft<'a> {
         let _guard = self.chain.sending();
         let transaction = self.sign()?;
         let transaction = Recovered::new_unchecked(transaction, self.signer.address());
-        Ok(self.chain.admit(transaction)?)
+        Ok(self.chain.submit_recovered(transaction)?)
     }
 
     fn sign(&self) -> Result<TxEnvelope, SendError> {

@@ -47,7 +47,7 @@ pub(crate) struct Filler {
     /// How many blocks were given up last, for lack of their state.
     skipped: u64,
     /// Whether it was logged that the node cannot trace.
-    is_told: bool,
+    is_logged: bool,
 }
 
 impl Filler {
@@ -68,7 +68,7 @@ impl Filler {
             below_until: None,
             failing: None,
             skipped: 0,
-            is_told: false,
+            is_logged: false,
         }
     }
 
@@ -132,7 +132,7 @@ impl Filler {
         match obstacle {
             None => {}
             Some((_, Obstacle::Unsupported)) => {
-                if !std::mem::replace(&mut self.is_told, true) {
+                if !std::mem::replace(&mut self.is_logged, true) {
                     info!("the node does not support tracing: internal transactions stay unknown");
                 }
                 self.paused_until = Some(Instant::now() + PROBE_INTERVAL);

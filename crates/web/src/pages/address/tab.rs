@@ -39,8 +39,8 @@ impl TabRequest<'_> {
                 (Tab::Approvals(view), Some(total))
             }
             TabName::Internal => {
-                let (rows, reach) = self.internal_rows().await?;
-                listed(|rows| Tab::Internal(rows, reach), rows)
+                let (rows, range) = self.internal_rows().await?;
+                listed(|rows| Tab::Internal(rows, range), rows)
             }
             TabName::Logs => {
                 let (rows, complete_from) = self.log_rows().await?;
