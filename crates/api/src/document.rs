@@ -26,7 +26,7 @@ use utoipa::{
 
 use crate::{
     OwnerAccess,
-    layers::IndexedBlock,
+    layers::IndexResources,
     wire::{Problem, ProblemCode},
 };
 
@@ -97,7 +97,7 @@ pub(crate) fn introduction() -> OpenApi {
 
 /// Adds what operations have in common, as components that they refer to. What every request or response has is only in the
 /// introduction.
-pub(crate) fn complete(document: &mut OpenApi, access: OwnerAccess) {
+pub(crate) fn complete(document: &mut OpenApi, access: OwnerAccess, index: &IndexResources) {
     let with_key = SecurityRequirement::new(SCHEME, Vec::<String>::new());
     let components = document.components.get_or_insert_with(Components::new);
     components.schemas.insert("Problem".to_owned(), Problem::schema());
@@ -111,7 +111,7 @@ pub(crate) fn complete(document: &mut OpenApi, access: OwnerAccess) {
         let is_limited = path.starts_with("/api/") && path != "/api/v1/openapi.json";
         for operation in operations(item) {
             add_common_problems(operation, is_limited);
-            if IndexedBlock::is_read_at(path) {
+            if index.contain(path) {
                 add_problem::<BadParameter>(operation);
                 parameters::add_min_block(operation);
             }

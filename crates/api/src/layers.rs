@@ -19,7 +19,7 @@ use axum::{
 };
 pub use dialect_rules::{DialectAdmission, DialectRules};
 use front::Front;
-pub(crate) use indexed_block::IndexedBlock;
+pub(crate) use indexed_block::{IndexResources, IndexedBlock};
 use tower::Layer;
 use tower_http::cors::{Any, CorsLayer};
 

@@ -14,10 +14,11 @@ pub fn list_routes() -> Vec<String> {
 /// All routes of the API and of its dialects, wrapped in its layers.
 pub fn router(state: ApiState, dialects: Vec<Dialect>) -> Router {
     let (routes, mut document) = routes::router().split_for_parts();
-    document::complete(&mut document, state.access);
+    let resources = routes::index_resources();
+    document::complete(&mut document, state.access, &resources);
     let document = routes::OpenApiDocument::new(document::write(&document));
     let admission = Arc::clone(&state.admission);
-    let (cache, indexed_block) = (state.response_cache(), state.indexed_block());
+    let (cache, indexed_block) = (state.response_cache(), state.indexed_block(resources));
     let pages = routes::docs_router();
     let mut router = routes.layer(Extension(document)).merge(pages).with_state(Arc::new(state));
     let mut rules = Vec::new();

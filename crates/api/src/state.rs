@@ -15,7 +15,7 @@ use crate::{
     dialect::{Gate, Services},
     json_response::Freshness,
     keys::{KeyIssuer, KeyRing, KeyUses},
-    layers::{Admission, IndexedBlock},
+    layers::{Admission, IndexResources, IndexedBlock},
     limits::RateLimits,
     response_cache::{IndexVersion, ResponseCache},
     streams::Streams,
@@ -170,8 +170,8 @@ impl ApiState {
         Arc::clone(&self.metrics)
     }
 
-    pub(crate) fn indexed_block(&self) -> IndexedBlock {
-        IndexedBlock::new(Arc::clone(&self.chain))
+    pub(crate) fn indexed_block(&self, resources: IndexResources) -> IndexedBlock {
+        IndexedBlock::new(Arc::clone(&self.chain), resources)
     }
 
     /// Persists the use counts of keys; run it as a background task.

@@ -95,7 +95,7 @@ impl Frame {
         Self { is_unlisted: self.is_unlisted || is_unlisted, ..self }
     }
 
-    /// Describes what is on the page. The text may contain names that strangers chose.
+    /// Describes what is on the page. The text may contain names that anyone can choose.
     pub(crate) fn described(self, text: impl AsRef<str>) -> Self {
         Self { description: sanitize_text(text.as_ref(), MAX_DESCRIPTION).replace('\n', " "), ..self }
     }
@@ -104,7 +104,7 @@ impl Frame {
         self.path.is_some() && !self.is_unlisted
     }
 
-    /// The complete URL, if the operator has told where users find the pages.
+    /// The complete URL, if the operator has configured where users find the pages.
     pub(crate) fn canonical(&self) -> Option<String> {
         self.path.as_deref().and_then(|path| self.absolute(path))
     }

@@ -52,7 +52,7 @@ async fn limit_time(request: Request, next: Next) -> Response {
 async fn add_security_headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
-    // Images of strangers have a stricter policy of their own.
+    // Images of NFTs have a stricter policy of their own.
     for (name, value) in SECURITY_HEADERS {
         headers.entry(name).or_insert(value);
     }

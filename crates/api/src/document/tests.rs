@@ -8,7 +8,7 @@ use crate::{OwnerAccess, error::ProblemCode, routes};
 
 fn document() -> OpenApi {
     let mut document = routes::router().into_openapi();
-    complete(&mut document, OwnerAccess::Guarded);
+    complete(&mut document, OwnerAccess::Guarded, &routes::index_resources());
     document
 }
 
@@ -71,6 +71,28 @@ fn references(value: &Value, found: &mut BTreeSet<String>) {
         }
         Value::Array(items) => items.iter().for_each(|value| references(value, found)),
         _ => {}
+    }
+}
+
+/// The parts of a schema are the types that serde flattens into one object: a name in two of them would be written twice.
+#[test]
+fn no_object_has_a_field_twice() {
+    let document = written();
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        let mut fields = Vec::new();
+        collect_fields(&document, schema, &mut fields);
+        let unique: BTreeSet<&str> = fields.iter().copied().collect();
+        assert_eq!(unique.len(), fields.len(), "{name} has one of {fields:?} twice");
+    }
+}
+
+fn collect_fields<'a>(document: &'a Value, schema: &'a Value, fields: &mut Vec<&'a str>) {
+    if let Some(reference) = schema["$ref"].as_str() {
+        collect_fields(document, document.pointer(reference.trim_start_matches('#')).unwrap(), fields);
+    }
+    fields.extend(schema["properties"].as_object().into_iter().flat_map(|own| own.keys().map(String::as_str)));
+    for part in schema["allOf"].as_array().into_iter().flatten() {
+        collect_fields(document, part, fields);
     }
 }
 
@@ -177,7 +199,7 @@ fn a_key_is_required_only_by_operations_on_an_owners_resources() {
         (OwnerAccess::Open, &["delete /api/v1/keys/{id}"]),
     ] {
         let mut document = routes::router().into_openapi();
-        complete(&mut document, access);
+        complete(&mut document, access, &routes::index_resources());
         let document: Value = serde_json::from_slice(&write(&document)).unwrap();
         let mut found = BTreeSet::new();
         for (path, method, operation) in operations(&document) {

@@ -9,7 +9,7 @@ use domain::Address;
 use super::access::{Caller, OwnerAccess};
 use crate::{error::ApiError, state::ApiState};
 
-/// Time for the node to tell whether the chain is one for development, which is asked once.
+/// Timeout for the node to report whether the chain is one for development, which is requested once.
 const NODE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Decides whether the caller may read and change what belongs to an owner.

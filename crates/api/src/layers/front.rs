@@ -96,7 +96,7 @@ impl Parts {
     }
 
     async fn answer(&self, request: Request, is_dialect: bool) -> Response {
-        let is_of_index = is_dialect || IndexedBlock::is_read_at(request.uri().path());
+        let is_of_index = is_dialect || self.indexed_block.is_read_at(request.uri().path());
         let min_block = match is_of_index {
             true => self.indexed_block.wait_for_requested(request.headers()).await,
             false => Ok(MinBlock::ANY),

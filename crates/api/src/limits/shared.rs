@@ -16,8 +16,8 @@ use super::{
     request_log::{QuotaState, WINDOW},
 };
 
-/// How many rejected callers are remembered.
-const REMEMBERED: usize = 1 << 16;
+/// How many rejected callers are cached.
+const CACHED_REJECTIONS: usize = 1 << 16;
 
 /// What a request is counted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -51,7 +51,7 @@ impl Counted {
     }
 }
 
-/// A caller that had no request left, which needs no question until it has one again.
+/// A caller above its limit: it needs no lookup until a request is allowed again.
 #[derive(Debug, Clone, Copy)]
 struct Rejected {
     limit: u32,
@@ -66,7 +66,7 @@ pub(super) struct SharedLimits {
 
 impl SharedLimits {
     pub(super) fn new(quotas: Arc<dyn SharedQuotas>) -> Self {
-        Self { quotas, rejected: Cache::new(REMEMBERED) }
+        Self { quotas, rejected: Cache::new(CACHED_REJECTIONS) }
     }
 
     /// Counts a request by all of these, or by none if one of them has no request left.

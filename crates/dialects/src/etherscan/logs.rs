@@ -1,5 +1,5 @@
 //! `module=logs`: logs by address and topics, from the index. Alternatives of topics, and blocks whose logs are not indexed, are
-//! asked of the node in bounded ranges.
+//! requested from the node in bounded ranges.
 
 use std::{
     collections::HashMap,
@@ -23,7 +23,7 @@ const MAX_LOGS: u32 = 1_000;
 const FIRST_RANGE: u64 = 1_000;
 const MAX_RANGE: u64 = 10_000;
 const MAX_TIME: Duration = Duration::from_secs(20);
-/// Bytes of data that the node is asked for.
+/// Bytes of data that are requested from the node.
 const MAX_LONG_DATA: usize = 16 << 20;
 const TOO_MUCH: &str = "Error! Query Timeout occured. Please select a smaller result dataset";
 
@@ -163,7 +163,7 @@ struct LongData {
     started: Instant,
     /// Found so far.
     bytes: usize,
-    /// The logs of the block that was asked for last.
+    /// The logs of the block that was requested last.
     block: Option<(B256, Vec<FoundLog>)>,
 }
 

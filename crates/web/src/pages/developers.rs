@@ -31,7 +31,7 @@ pub(super) async fn show_keys(State(app): State<App>, headers: HeaderMap) -> Res
 
 pub(super) async fn show_webhooks(State(app): State<App>) -> Result<Response, PageError> {
     let description = format!(
-        "Webhooks for {}: your server is told about transactions and token transfers of addresses.",
+        "Webhooks for {}: your server is notified of transactions and token transfers of addresses.",
         app.names.chain
     );
     page(&Webhooks { frame: app.frame("Webhooks", Section::Webhooks).await.described(description).at("/webhooks") })

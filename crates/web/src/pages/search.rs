@@ -189,7 +189,7 @@ fn block_range(query: &str) -> Option<[u64; 2]> {
     Some([number(first)?, number(last)?])
 }
 
-/// Tells what is wrong with a hash or an address that was not copied completely.
+/// Says what is wrong with a hash or an address that was not copied completely.
 fn malformed(query: &str) -> Option<String> {
     let digits = query.strip_prefix("0x").or(query.strip_prefix("0X"))?;
     if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {

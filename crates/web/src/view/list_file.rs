@@ -57,7 +57,7 @@ fn json<T: FileRow>(rows: &[T]) -> String {
     Value::Array(rows.iter().map(object).collect()).to_string()
 }
 
-/// A field in quotes where it needs them. Spreadsheets run text that begins like a formula, and names are chosen by strangers.
+/// A field in quotes where it needs them. Spreadsheets run text that begins like a formula, and anyone can choose a name.
 fn quoted(field: &str) -> String {
     let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let field = if is_formula { format!("'{field}") } else { field.to_owned() };

@@ -18,7 +18,7 @@ pub(super) struct ApprovalRow {
     pub(super) token: TokenLink,
     pub(super) spender: AddressLink,
     pub(super) approved: Allowed,
-    /// None if the contract could not be asked.
+    /// None if the contract could not be called.
     pub(super) left: Option<Allowed>,
     pub(super) hash: TransactionLink,
     pub(super) time: Moment,

@@ -3,7 +3,7 @@ use domain::{Address, PageRequest};
 use super::filter::ListFilter;
 use crate::{state::WebState, view::PageNames};
 
-/// What a tab is asked for. The file of each tab adds how its content is read.
+/// The request for a tab. The file of each tab adds how its content is read.
 pub(super) struct TabRequest<'a> {
     pub(super) app: &'a WebState,
     pub(super) address: Address,

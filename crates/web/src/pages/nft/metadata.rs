@@ -1,4 +1,4 @@
-//! Metadata and images of NFTs: texts and files of strangers.
+//! Metadata and images of NFTs: untrusted texts and files.
 
 use axum::{
     extract::{Path, State},
@@ -18,7 +18,7 @@ use crate::{
 
 const MAX_DESCRIPTION: usize = 2_000;
 const MAX_URI: usize = 200;
-/// What a fetch counts for in the budget: the contract is called, and a host is asked.
+/// What a fetch counts for in the budget: a call of the contract, and a request to a host.
 const CALLS_PER_FETCH: u32 = 4;
 
 /// The metadata of an id, as its page shows it.
