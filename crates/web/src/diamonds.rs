@@ -76,7 +76,7 @@ impl WebState {
         let mut found = None;
         if self.can_any_route(address, implementations).await? {
             // Boxed to keep the future small: it contains many node calls.
-            let result = self.details.call_node(self.calls.find_diamond(address, CallBlock::Latest)).await;
+            let result = self.node_calls.run(self.calls.find_diamond(address, CallBlock::Latest)).await;
             let Some(Ok(diamond)) = result else { return Ok(None) };
             found = diamond.map(|diamond| Arc::new(KnownDiamond::new(diamond)));
         }

@@ -162,7 +162,7 @@ impl WebState {
             return Ok(implementation);
         }
         let Some((_, code)) = self.code_at(address).await? else { return Ok(None) };
-        let Some(Ok(proxy)) = self.details.call_node(self.calls.find_proxy(address, &code)).await else {
+        let Some(Ok(proxy)) = self.node_calls.run(self.calls.find_proxy(address, &code)).await else {
             return Ok(None);
         };
         let implementation = proxy.map(|proxy| proxy.implementation);

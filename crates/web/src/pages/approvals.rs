@@ -71,7 +71,7 @@ impl WebState {
         if !self.budget.allows_node_calls(calls) {
             return None;
         }
-        let checked = self.details.call_node(self.allowances.check(owner, approvals, tip)).await?;
+        let checked = self.node_calls.run(self.allowances.check(owner, approvals, tip)).await?;
         checked.inspect_err(|error| tracing::debug!(%error, "allowances unavailable")).ok()
     }
 }

@@ -51,7 +51,7 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
         Err(not_found) => return Ok(not_found),
     };
     let names = &app.page_names();
-    let Traced { trace: tree, missing } = Traced::new(app.details.find_call_tree(hash).await);
+    let Traced { trace: tree, missing } = Traced::new(app.node_calls.run_long(app.node.find_call_tree(hash)).await);
     let calls = app.call_rows(&tree.frames, names).await?;
     let full = format!("{hash:#x}");
     let title = format!("Calls of transaction {}", short(&full));
