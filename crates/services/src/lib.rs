@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use contracts::calls::ContractCalls;
+use contracts::{Interfaces, InterfacesParts, calls::ContractCalls};
 use domain::SyncStatus;
 use enrichment::{
     Accounts, Allowances, Failures, NftMetadataFetcher, OperatorNames, TopAccounts, TransactionDetails,
@@ -55,6 +55,7 @@ pub struct Services {
     /// Verified contracts with the proof of their deployment.
     pub known: Arc<KnownContracts>,
     pub calls: Arc<ContractCalls>,
+    pub interfaces: Arc<Interfaces>,
     pub jobs: VerificationJobs,
 }
 
@@ -69,6 +70,14 @@ impl Services {
             records: Arc::clone(&verified),
             config: parts.verifier,
         });
+        let calls = Arc::new(ContractCalls::new(node.clone(), Arc::clone(&verified)));
+        let interfaces = Interfaces::new(InterfacesParts {
+            node: node.clone(),
+            chain: Arc::clone(&chain),
+            verified: Arc::clone(&verified),
+            calls: Arc::clone(&calls),
+            sync: sync.clone(),
+        });
         Self {
             operator_names: parts.operator_names,
             accounts: Arc::new(Accounts::new(node.clone(), store.accounts(), sync.clone())),
@@ -79,7 +88,8 @@ impl Services {
             nft_metadata: parts.nft_metadata,
             top_accounts: parts.top_accounts,
             known: Arc::new(KnownContracts::new(node.clone(), Arc::clone(&chain), Arc::clone(&verified))),
-            calls: Arc::new(ContractCalls::new(node.clone(), Arc::clone(&verified))),
+            calls,
+            interfaces: Arc::new(interfaces),
             jobs: VerificationJobs::new(verifier, Arc::clone(&verified), parts.shared_jobs),
             chain,
             node,

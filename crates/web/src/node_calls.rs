@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use contracts::NodeAccess;
+use futures::future::BoxFuture;
 use tokio::{sync::Semaphore, time::timeout};
 
 use crate::budget::PageBudget;
@@ -58,5 +60,13 @@ impl NodeCalls {
         };
         let done = timeout(CONTRACT_CALL_TIMEOUT, permitted).await.ok().flatten();
         done.ok_or(NodeCallRefused::TookTooLong)
+    }
+}
+
+impl NodeAccess for NodeCalls {
+    fn run<'a>(&'a self, operation: BoxFuture<'a, ()>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let _ = self.run(operation).await;
+        })
     }
 }

@@ -6,18 +6,14 @@ use std::{
 };
 
 use client_address::TrustedProxies;
-use domain::{Address, B256, Bytes, Code};
-use node::CallBlock;
+use domain::Address;
 use quick_cache::sync::Cache;
 use services::Services;
-use store::StoreError;
 
 use crate::{
     base_path::BasePath,
     branding::Branding,
     budget::PageBudget,
-    diamonds::Diamonds,
-    interfaces::Interfaces,
     names::Names,
     node_calls::NodeCalls,
     page_names::{self, CachedName},
@@ -26,9 +22,6 @@ use crate::{
     tour::TourStop,
     verified_names::VerifiedNames,
 };
-
-/// How long something is cached on a chain for development.
-const DEV_CHAIN_CACHED_FOR: Duration = Duration::from_millis(400);
 
 /// The dependencies of the pages.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
@@ -52,8 +45,6 @@ pub(crate) type App = Arc<WebState>;
 pub(crate) struct WebState {
     services: Services,
     pub(crate) node_calls: NodeCalls,
-    pub(crate) interfaces: Interfaces,
-    pub(crate) diamonds: Diamonds,
     pub(crate) names: Names,
     pub(crate) tour: Vec<TourStop>,
     pub(crate) base_path: BasePath,
@@ -84,8 +75,6 @@ impl WebState {
             verified_names: VerifiedNames::new(Arc::clone(&parts.services.verified)),
             days: RecentDays::new(Arc::clone(&parts.services.chain)),
             services: parts.services,
-            interfaces: Interfaces::new(),
-            diamonds: Diamonds::new(),
             node_calls: NodeCalls::new(Arc::clone(&budget)),
             budget,
             names: parts.names,
@@ -102,33 +91,8 @@ impl WebState {
         self.sync.borrow().chain.map(|chain| chain.chain_id)
     }
 
-    /// Whether something that was read at this time is fresh enough. On a chain for development, whose state also changes without
-    /// a block, that is only for a moment.
+    /// See [`domain::SyncStatus::is_fresh`].
     pub(crate) fn is_fresh(&self, read_at: Instant, cached_for: Duration) -> bool {
-        read_at.elapsed() < if self.is_dev_chain() { DEV_CHAIN_CACHED_FOR } else { cached_for }
-    }
-
-    fn is_dev_chain(&self) -> bool {
-        self.sync.borrow().is_dev_chain
-    }
-
-    /// The code at an address and its hash, as far as it is indexed. On a chain for development the node is asked, since there
-    /// code also changes without a transaction (`anvil_setCode`).
-    pub(crate) async fn code_at(&self, address: Address) -> Result<Option<(B256, Bytes)>, StoreError> {
-        if self.is_dev_chain()
-            && let Some(Ok(code)) = self.node_calls.run(self.node.code(address, CallBlock::Latest)).await
-        {
-            return Ok(Code::from_bytes(&code).hash().map(|hash| (hash, code)));
-        }
-        let Some(hash) = self.chain.find_code_hash(address).await? else { return Ok(None) };
-        Ok(Some((hash, self.chain.find_code(hash).await?.unwrap_or_default())))
-    }
-
-    /// The hash of the code at an address, as [`Self::code_at`].
-    pub(crate) async fn code_hash_at(&self, address: Address) -> Result<Option<B256>, StoreError> {
-        if self.is_dev_chain() {
-            return Ok(self.code_at(address).await?.map(|(hash, _)| hash));
-        }
-        self.chain.find_code_hash(address).await
+        self.sync.borrow().is_fresh(read_at, cached_for)
     }
 }

@@ -289,7 +289,11 @@ impl WebState {
             }
             "logs" => {
                 let LogPage { page, complete_from } = self.chain.list_logs(&LogFilter::of(address), request).await?;
-                let interfaces = if page.items.is_empty() { Vec::new() } else { self.interfaces_of(address).await? };
+                let interfaces = if page.items.is_empty() {
+                    Vec::new()
+                } else {
+                    self.interfaces.of(address, &self.node_calls).await?
+                };
                 let rows = page.items.iter().map(|log| ListedLog::new(log, &interfaces, names)).collect();
                 // Nothing to say about an index that has all logs of its blocks.
                 let complete_from = complete_from.filter(|from| *from > 0).map(BlockLink::new);

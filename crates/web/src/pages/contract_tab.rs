@@ -123,16 +123,18 @@ impl WebState {
         server: &str,
         names: &PageNames,
     ) -> Result<ContractView, PageError> {
-        let (code_hash, code) = self.code_at(address).await?.unzip();
+        let (code_hash, code) = self.interfaces.code_at(address, &self.node_calls).await?.unzip();
         let code = code.unwrap_or_default();
         let known = self.find_known(address, code_hash).await;
-        let implementations = self.implementations(address).await?;
+        let implementations = self.interfaces.implementations(address, &self.node_calls).await?;
         let target = implementations.first().copied();
         let target_known = match target {
-            Some(target) => self.find_known(target, self.code_hash_at(target).await?).await,
+            Some(target) => {
+                self.find_known(target, self.interfaces.code_hash_at(target, &self.node_calls).await?).await
+            }
             None => None,
         };
-        let diamond = self.diamond(address, &implementations).await?;
+        let diamond = self.interfaces.diamond(address, &implementations, &self.node_calls).await?;
         let diamond = diamond.as_ref().map(|known| &known.diamond);
         let callable = target_known.as_ref().or(known.as_ref());
         let mut functions = diamond.and_then(|diamond| diamond.interface()).unwrap_or_default().functions;

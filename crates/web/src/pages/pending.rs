@@ -52,7 +52,7 @@ impl WebState {
         let full = format!("{:#x}", tx.hash);
         let mut known = None;
         if let (Some(to), Some(selector)) = (tx.to, tx.method()) {
-            let interfaces = self.interfaces_of(to).await?;
+            let interfaces = self.interfaces.of(to, &self.node_calls).await?;
             known = interfaces.iter().find_map(|interface| interface.function_name(selector)).map(sanitize_name);
         }
         let names = &self.page_names();

@@ -9,7 +9,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use contracts::{decode::Decoded, revert_reason, standards};
+use contracts::{KnownInterface, decode::Decoded, revert_reason, standards};
 use domain::{
     Address, B256, BlockId, FailureSource, InternalFilter, Order, Page, PageRequest, Transaction, TransactionDetail,
     U256,
@@ -21,7 +21,6 @@ use summary::{Part, SummaryInput};
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    interfaces::KnownInterface,
     node_calls::NodeCallRefused,
     state::{App, WebState},
     view::{
@@ -268,7 +267,8 @@ impl WebState {
                 contracts.push(address);
             }
         }
-        let look_up = async |address| Ok::<_, PageError>((address, self.interfaces_of(address).await?));
+        let look_up =
+            async |address| Ok::<_, PageError>((address, self.interfaces.of(address, &self.node_calls).await?));
         Ok(TransactionInterfaces {
             interfaces: try_join_all(contracts.into_iter().map(look_up)).await?.into_iter().collect(),
         })
