@@ -12,6 +12,8 @@ mod known_addresses;
 mod logs;
 mod model;
 mod nfts;
+mod queries;
+mod random_logs;
 mod record_transfer;
 mod user_records;
 mod verified_contracts;

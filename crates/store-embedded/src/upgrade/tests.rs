@@ -14,7 +14,11 @@ use store::{
 };
 
 use super::*;
-use crate::{EmbeddedStore, StoreOptions, testing::age_index};
+use crate::{
+    EmbeddedStore, StoreOptions,
+    keys::{Key, Table},
+    testing::age_index,
+};
 
 const CHAIN: ChainIdentity = ChainIdentity { chain_id: 56, genesis_hash: B256::repeat_byte(1) };
 /// With their schemas.

@@ -49,12 +49,8 @@ impl Chain {
             hash: hash(number),
             parent_hash: if number == 0 { B256::ZERO } else { hash(number - 1) },
             timestamp: number,
-            miner: Address::ZERO,
             tx_count: 1,
-            gas_used: 0,
-            gas_limit: 0,
-            base_fee_per_gas: None,
-            size: 0,
+            ..Block::sample()
         };
         let tx = Transaction {
             hash: hash(number),
@@ -64,13 +60,9 @@ impl Chain {
             timestamp: number,
             from: ALICE,
             to: Some(ALICE),
-            created: None,
             value: U256::ZERO,
             nonce: number,
-            gas_used: 21_000,
-            gas_price: 1,
-            succeeded: true,
-            method: None,
+            ..Transaction::sample()
         };
         let event = |(log_index, (token, from, to, value)): (u32, &(Address, Address, Address, u64))| TransferEvent {
             tx_index: 0,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
-    Address, BlockNumber, InternalBlock, InternalEvent, InternalFilter, InternalFrontier, InternalPage, InternalReach,
-    InternalTransaction, PageRequest,
+    Address, BlockNumber, InternalBlock, InternalEvent, InternalFilter, InternalFrontier, InternalPage,
+    InternalTransaction, PageRequest, TracedRange,
 };
 
 use super::{Model, paginate, transaction};
@@ -59,11 +59,11 @@ impl Model {
     /// The blocks above the newest one that was given up. If that one was reverted, older ones are not told apart from those
     /// that were traced, so that fewer blocks count as complete than are.
     #[must_use]
-    pub fn internal_reach(&self) -> Option<InternalReach> {
+    pub fn traced_range(&self) -> Option<TracedRange> {
         let after_gap = self.internal.gap.map_or(0, |(_, last)| last + 1);
         let mut complete = self.internal.blocks.range(after_gap..).map(|(number, _)| *number);
         let from = complete.next()?;
-        Some(InternalReach { from, to: complete.next_back().unwrap_or(from) })
+        Some(TracedRange { from, to: complete.next_back().unwrap_or(from) })
     }
 
     #[must_use]
@@ -79,7 +79,7 @@ impl Model {
             })
         });
         let all = all.filter(|found| filter.matches(found)).collect();
-        InternalPage { page: paginate(all, page), reach: self.internal_reach() }
+        InternalPage { page: paginate(all, page), traced_range: self.traced_range() }
     }
 
     /// Every address in an internal transaction.
