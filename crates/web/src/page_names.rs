@@ -47,7 +47,7 @@ impl WebState {
     }
 
     async fn known_addresses(&self, addresses: Vec<Address>) -> Result<HashMap<Address, Known>, StoreError> {
-        let verifications = self.verified_count().await?;
+        let verifications = self.interfaces.count_verifications().await?;
         let is_fresh =
             |cached: &CachedName| cached.verifications == verifications && self.is_fresh(cached.read_at, CACHED_FOR);
         let mut known = HashMap::with_capacity(addresses.len());

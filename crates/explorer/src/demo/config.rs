@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use api::{CompilerConfig, CompilerSource, VerifierConfig};
 use domain::TokenPrefix;
 use egress::{EgressConfig, Insecure};
 use node::NodeConfig;
 use store::WebhookLimits;
+use verification::{CompilerConfig, CompilerSource, VerifierConfig};
 use web::{Branding, TourStop};
 
 use crate::{

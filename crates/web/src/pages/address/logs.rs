@@ -12,7 +12,11 @@ impl TabRequest<'_> {
         let filter = LogFilter::of(self.address);
         let LogPage { page: Page { items, total }, complete_from } =
             self.app.chain.list_logs(&filter, self.page).await?;
-        let interfaces = if items.is_empty() { Vec::new() } else { self.app.interfaces_of(self.address).await? };
+        let interfaces = if items.is_empty() {
+            Vec::new()
+        } else {
+            self.app.interfaces.of(self.address, &self.app.node_calls).await?
+        };
         let items = items.iter().map(|log| ListedLog::new(log, &interfaces, self.names)).collect();
         // Nothing to say about an index that has all logs of its blocks.
         let complete_from = complete_from.filter(|from| *from > 0).map(BlockLink::new);
