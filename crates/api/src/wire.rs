@@ -16,6 +16,7 @@ mod gas;
 mod health;
 mod holder;
 mod internal_transaction;
+mod list;
 mod log;
 mod nft;
 mod nft_metadata;

@@ -48,6 +48,26 @@ pub struct Block {
     pub size: u64,
 }
 
+#[cfg(feature = "samples")]
+impl Block {
+    /// A block with three transactions, for tests.
+    #[must_use]
+    pub fn sample() -> Self {
+        Self {
+            number: 17,
+            hash: B256::repeat_byte(0xab),
+            parent_hash: B256::repeat_byte(0x01),
+            timestamp: 1_794_700_800,
+            miner: Address::repeat_byte(0xcd),
+            tx_count: 3,
+            gas_used: 63_000,
+            gas_limit: 30_000_000,
+            base_fee_per_gas: Some(7),
+            size: 1_234,
+        }
+    }
+}
+
 impl Block {
     #[must_use]
     pub fn id(&self) -> BlockRef {

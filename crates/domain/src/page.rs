@@ -47,6 +47,12 @@ impl<T> Page<T> {
     pub fn empty(total: u64) -> Self {
         Self { items: Vec::new(), total }
     }
+
+    /// The same page of entries made from these.
+    #[must_use]
+    pub fn map<U>(self, make: impl FnMut(T) -> U) -> Page<U> {
+        Page { items: self.items.into_iter().map(make).collect(), total: self.total }
+    }
 }
 
 #[cfg(test)]

@@ -30,6 +30,30 @@ pub struct Transaction {
     pub method: Option<Selector>,
 }
 
+#[cfg(feature = "samples")]
+impl Transaction {
+    /// A successful call of the largest value, for tests.
+    #[must_use]
+    pub fn sample() -> Self {
+        Self {
+            hash: B256::repeat_byte(0xaa),
+            block_number: 17,
+            block_hash: B256::repeat_byte(0xbb),
+            index: 2,
+            timestamp: 1_794_700_800,
+            from: Address::repeat_byte(0xcc),
+            to: Some(Address::repeat_byte(0xdd)),
+            created: None,
+            value: U256::MAX,
+            nonce: 9,
+            gas_used: 21_000,
+            gas_price: 1_000_000_007,
+            succeeded: true,
+            method: Some([0xa9, 0x05, 0x9c, 0xbb]),
+        }
+    }
+}
+
 impl Transaction {
     /// What it paid for its gas, in wei.
     #[must_use]

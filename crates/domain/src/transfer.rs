@@ -36,6 +36,33 @@ pub struct Transfer {
     pub token_decimals: Option<u8>,
 }
 
+#[cfg(feature = "samples")]
+impl Transfer {
+    /// A payment of the largest amount in a BEP20 token, for tests.
+    #[must_use]
+    pub fn sample() -> Self {
+        Self {
+            event: TransferEvent {
+                tx_index: 2,
+                log_index: 41,
+                batch_index: 0,
+                token: Address::repeat_byte(0xdd),
+                kind: TokenKind::Bep20,
+                from: Address::repeat_byte(0xaa),
+                to: Address::repeat_byte(0xbb),
+                value: U256::MAX,
+                token_id: None,
+            },
+            tx_hash: B256::repeat_byte(0xcc),
+            block_number: 17,
+            timestamp: 1_794_700_800,
+            token_name: Some("Coin".to_owned()),
+            token_symbol: Some("COIN".to_owned()),
+            token_decimals: Some(18),
+        }
+    }
+}
+
 /// A filter of transfers: all conditions that are set must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TransferFilter {

@@ -2,15 +2,12 @@
 
 mod accounts;
 mod address;
-mod approvals;
 mod assets;
-mod balance_tab;
 mod block;
 mod blocks;
 mod call_tree;
 mod calls;
 mod charts;
-mod contract_tab;
 mod contracts;
 mod developers;
 mod gas;

@@ -164,18 +164,9 @@ mod tests {
         Transaction {
             hash: B256::repeat_byte(1),
             block_number: 77,
-            block_hash: B256::repeat_byte(2),
-            index: 0,
-            timestamp: 1_794_700_800,
             from: Address::repeat_byte(0xaa),
             to: Some(Address::repeat_byte(0xbb)),
-            created: None,
-            value: U256::MAX,
-            nonce: 0,
-            gas_used: 0,
-            gas_price: 0,
-            succeeded: true,
-            method: None,
+            ..Transaction::sample()
         }
     }
 

@@ -101,7 +101,7 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
-    use domain::{B256, BlockRef, EventKinds, TokenKind, TransferEvent, U256};
+    use domain::{B256, BlockRef, EventKinds, TransferEvent};
 
     use super::*;
 
@@ -119,44 +119,12 @@ mod tests {
     }
 
     fn payment(from: Address, to: Option<Address>, block_number: u64) -> Transaction {
-        Transaction {
-            hash: B256::ZERO,
-            block_number,
-            block_hash: B256::ZERO,
-            index: 0,
-            timestamp: 0,
-            from,
-            to,
-            created: Some(TOKEN),
-            value: U256::ZERO,
-            nonce: 0,
-            gas_used: 0,
-            gas_price: 0,
-            succeeded: true,
-            method: None,
-        }
+        Transaction { from, to, created: Some(TOKEN), block_number, ..Transaction::sample() }
     }
 
     fn transfer(from: Address, to: Address) -> Transfer {
-        Transfer {
-            event: TransferEvent {
-                tx_index: 0,
-                log_index: 0,
-                batch_index: 0,
-                token: TOKEN,
-                kind: TokenKind::Bep20,
-                from,
-                to,
-                value: U256::ZERO,
-                token_id: None,
-            },
-            tx_hash: B256::ZERO,
-            block_number: 5,
-            timestamp: 0,
-            token_name: None,
-            token_symbol: None,
-            token_decimals: None,
-        }
+        let sample = Transfer::sample();
+        Transfer { event: TransferEvent { token: TOKEN, from, to, ..sample.event }, block_number: 5, ..sample }
     }
 
     #[test]

@@ -48,7 +48,7 @@ async fn list_token_ids(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<JsonResponse<wire::NftList>, ApiError> {
     let page = app.chain.list_nfts(token, paging.newest_first()).await?.ok_or(ApiError::TokenNotFound)?;
-    let list = wire::NftList::new(&page, app.token_prefix(), paging, app.chain.coverage().await?);
+    let list = wire::NftList::new(page, app.token_prefix(), paging, app.chain.coverage().await?);
     Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }
 

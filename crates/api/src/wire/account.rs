@@ -3,7 +3,7 @@ use enrichment::{AccountListing, RankedAccount};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Decimal, PageNumber, PageSize};
+use super::{Address, Decimal, list::list};
 use crate::params::Paging;
 
 /// An account by the size of its native balance.
@@ -21,31 +21,25 @@ pub struct Account {
     pub tx_count: u64,
 }
 
-/// A page of the largest accounts.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct AccountList {
-    pub accounts: Vec<Account>,
-    /// How many accounts the whole list has.
-    #[schema(example = 1_000)]
-    pub total: u64,
-    #[schema(value_type = PageNumber)]
-    pub page: u64,
-    #[schema(value_type = PageSize)]
-    pub limit: u32,
-    /// The block at which all balances are. Null before the first were read.
-    #[schema(required = true, example = 18_250)]
-    pub block: Option<u64>,
-    /// Whether the balances of all addresses of the index were read. Otherwise larger accounts may be missing.
-    pub all_addresses_read: bool,
-    /// How many of them were read.
-    #[schema(example = 120_000)]
-    pub addresses_read: u64,
-    /// How much of that is done, in percent.
-    #[schema(example = 100)]
-    pub percent_read: u8,
-    #[serde(flatten)]
-    pub coverage: Coverage,
+list! {
+    /// A page of the largest accounts.
+    pub struct AccountList with coverage {
+        accounts: Account,
+        /// How many accounts the whole list has.
+        #[schema(example = 1_000)]
+        total,
+        /// The block at which all balances are. Null before the first were read.
+        #[schema(required = true, example = 18_250)]
+        block: Option<u64>,
+        /// Whether the balances of all addresses of the index were read. Otherwise larger accounts may be missing.
+        all_addresses_read: bool,
+        /// How many of them were read.
+        #[schema(example = 120_000)]
+        addresses_read: u64,
+        /// How much of that is done, in percent.
+        #[schema(example = 100)]
+        percent_read: u8,
+    }
 }
 
 impl AccountList {
@@ -63,17 +57,16 @@ impl AccountList {
             balance: account.balance.into(),
             tx_count,
         };
-        Self {
-            accounts: page.items.into_iter().zip(tx_counts).map(account).collect(),
-            total: page.total,
-            page: paging.page(),
-            limit: paging.limit(),
-            block: listing.block.map(|block| block.number),
-            all_addresses_read: listing.is_complete,
-            addresses_read: listing.addresses_read,
-            percent_read: listing.percent,
-            coverage: coverage.into(),
-        }
+        let accounts = page.items.into_iter().zip(tx_counts).map(account).collect();
+        Self::of(
+            Page { items: accounts, total: page.total },
+            paging,
+            listing.block.map(|block| block.number),
+            listing.is_complete,
+            listing.addresses_read,
+            listing.percent,
+            coverage,
+        )
     }
 }
 

@@ -1,4 +1,4 @@
-use domain::{Account, AddressSummary, Code, Creation, InternalReach};
+use domain::{Account, AddressSummary, Code, Creation, TracedRange};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -142,8 +142,8 @@ impl AddressDetail {
     }
 
     #[must_use]
-    pub fn with_internal(self, internal_tx_count: u64, reach: Option<InternalReach>) -> Self {
-        Self { internal_tx_count, internal_transactions_from: reach.map(|reach| reach.from), ..self }
+    pub fn with_internal(self, internal_tx_count: u64, traced_range: Option<TracedRange>) -> Self {
+        Self { internal_tx_count, internal_transactions_from: traced_range.map(|range| range.from), ..self }
     }
 
     #[must_use]
@@ -196,10 +196,7 @@ impl Contract {
 mod tests {
     use domain::{Address, B256, TokenPrefix, U256};
 
-    use super::{
-        super::{token::tests::coin, transaction::tests::call},
-        *,
-    };
+    use super::{super::token::tests::coin, *};
 
     fn summary() -> AddressSummary {
         AddressSummary {
@@ -224,7 +221,13 @@ mod tests {
         };
         let summary = AddressSummary { creation: Some(creation), ..summary() };
         let account = account(Code::Contract { hash: B256::repeat_byte(3) });
-        insta::assert_json_snapshot!(AddressDetail::new(&summary, &account, Some("Treasury"), vec![call()], None));
+        insta::assert_json_snapshot!(AddressDetail::new(
+            &summary,
+            &account,
+            Some("Treasury"),
+            vec![domain::Transaction::sample()],
+            None
+        ));
     }
 
     #[test]

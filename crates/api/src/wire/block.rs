@@ -2,7 +2,7 @@ use domain::Page;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Decimal, Hash, PageNumber, PageSize, Timestamp};
+use super::{Address, Decimal, Hash, Timestamp, list::list};
 use crate::params::Paging;
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -43,60 +43,33 @@ impl From<domain::Block> for Block {
     }
 }
 
-/// A page of blocks, newest first.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct BlockList {
-    pub blocks: Vec<Block>,
-    /// Number of indexed blocks.
-    #[schema(example = 21_000_001)]
-    pub total: u64,
-    #[schema(value_type = PageNumber)]
-    pub page: u64,
-    #[schema(value_type = PageSize)]
-    pub limit: u32,
-    #[serde(flatten)]
-    pub coverage: Coverage,
+list! {
+    /// A page of blocks, newest first.
+    pub struct BlockList with coverage {
+        blocks: Block,
+        /// Number of indexed blocks.
+        #[schema(example = 21_000_001)]
+        total,
+    }
 }
 
 impl BlockList {
     #[must_use]
     pub fn new(blocks: Page<domain::Block>, paging: Paging, coverage: domain::Coverage) -> Self {
-        Self {
-            blocks: blocks.items.into_iter().map(Block::from).collect(),
-            total: blocks.total,
-            page: paging.page(),
-            limit: paging.limit(),
-            coverage: coverage.into(),
-        }
+        Self::of(blocks.map(Block::from), paging, coverage)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::{Address, B256};
-
     use super::*;
-
-    fn block() -> domain::Block {
-        domain::Block {
-            number: 17,
-            hash: B256::repeat_byte(0xab),
-            parent_hash: B256::repeat_byte(0x01),
-            timestamp: 1_794_700_800,
-            miner: Address::repeat_byte(0xcd),
-            tx_count: 3,
-            gas_used: 63_000,
-            gas_limit: u64::MAX,
-            base_fee_per_gas: Some(u128::MAX),
-            size: 1_234,
-        }
-    }
 
     #[test]
     fn a_page_of_blocks_has_the_documented_names_and_types() {
-        let before_1559 = domain::Block { base_fee_per_gas: None, ..block() };
-        let page = Page { items: vec![block(), before_1559], total: 18 };
+        let largest =
+            domain::Block { gas_limit: u64::MAX, base_fee_per_gas: Some(u128::MAX), ..domain::Block::sample() };
+        let before_1559 = domain::Block { base_fee_per_gas: None, ..largest.clone() };
+        let page = Page { items: vec![largest, before_1559], total: 18 };
         insta::assert_json_snapshot!(BlockList::new(
             page,
             Paging::default(),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::{Address, Hash, PageNumber, PageSize, Timestamp};
+use super::{Address, Hash, Timestamp, list::list};
 use crate::Paging;
 
 /// The language of a source.
@@ -87,28 +87,20 @@ impl From<domain::VerifiedSummary> for ContractSummary {
     }
 }
 
-/// A page of verified contracts, newest first.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct ContractList {
-    pub contracts: Vec<ContractSummary>,
-    /// Number of verified contracts.
-    #[schema(example = 12)]
-    pub total: u64,
-    #[schema(value_type = PageNumber)]
-    pub page: u64,
-    #[schema(value_type = PageSize)]
-    pub limit: u32,
+list! {
+    /// A page of verified contracts, newest first.
+    pub struct ContractList {
+        contracts: ContractSummary,
+        /// Number of verified contracts.
+        #[schema(example = 12)]
+        total,
+    }
 }
 
 impl ContractList {
     #[must_use]
     pub fn new(page: Page<domain::VerifiedSummary>, paging: Paging) -> Self {
-        Self {
-            contracts: page.items.into_iter().map(ContractSummary::from).collect(),
-            total: page.total,
-            page: paging.page(),
-            limit: paging.limit(),
-        }
+        Self::of(page.map(ContractSummary::from), paging)
     }
 }
 

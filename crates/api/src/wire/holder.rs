@@ -2,7 +2,7 @@ use domain::{Page, TokenPrefix};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Decimal, PageNumber, PageSize, Token};
+use super::{Address, Decimal, Token, list::list};
 use crate::params::Paging;
 
 /// A holder of a token.
@@ -20,32 +20,20 @@ impl From<domain::Holder> for Holder {
     }
 }
 
-/// A page of holders, largest balance first.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct HolderList {
-    pub holders: Vec<Holder>,
-    /// Number of addresses that hold the token.
-    #[schema(example = 5_120)]
-    pub total: u64,
-    #[schema(value_type = PageNumber)]
-    pub page: u64,
-    #[schema(value_type = PageSize)]
-    pub limit: u32,
-    #[serde(flatten)]
-    pub coverage: Coverage,
+list! {
+    /// A page of holders, largest balance first.
+    pub struct HolderList with coverage {
+        holders: Holder,
+        /// Number of addresses that hold the token.
+        #[schema(example = 5_120)]
+        total,
+    }
 }
 
 impl HolderList {
     #[must_use]
     pub fn new(holders: Page<domain::Holder>, paging: Paging, coverage: domain::Coverage) -> Self {
-        Self {
-            holders: holders.items.into_iter().map(Holder::from).collect(),
-            total: holders.total,
-            page: paging.page(),
-            limit: paging.limit(),
-            coverage: coverage.into(),
-        }
+        Self::of(holders.map(Holder::from), paging, coverage)
     }
 }
 
@@ -65,20 +53,14 @@ impl TokenBalance {
     }
 }
 
-/// A page of the tokens that an address holds, in the order of their first appearance on the chain.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TokenBalanceList {
-    pub tokens: Vec<TokenBalance>,
-    /// Number of tokens that the address holds.
-    #[schema(example = 12)]
-    pub total: u64,
-    #[schema(value_type = PageNumber)]
-    pub page: u64,
-    #[schema(value_type = PageSize)]
-    pub limit: u32,
-    #[serde(flatten)]
-    pub coverage: Coverage,
+list! {
+    /// A page of the tokens that an address holds, in the order of their first appearance on the chain.
+    pub struct TokenBalanceList with coverage {
+        tokens: TokenBalance,
+        /// Number of tokens that the address holds.
+        #[schema(example = 12)]
+        total,
+    }
 }
 
 impl TokenBalanceList {
@@ -89,13 +71,7 @@ impl TokenBalanceList {
         paging: Paging,
         coverage: domain::Coverage,
     ) -> Self {
-        Self {
-            tokens: held.items.into_iter().map(|held| TokenBalance::new(held, prefix, coverage)).collect(),
-            total: held.total,
-            page: paging.page(),
-            limit: paging.limit(),
-            coverage: coverage.into(),
-        }
+        Self::of(held.map(|held| TokenBalance::new(held, prefix, coverage)), paging, coverage)
     }
 }
 

@@ -2,7 +2,7 @@ use domain::{InternalKind, InternalPage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Decimal, Hash, PageNumber, PageSize, Timestamp};
+use super::{Address, Decimal, Hash, Timestamp, list::list};
 use crate::params::Paging;
 
 /// What happened inside a transaction.
@@ -72,48 +72,40 @@ impl From<domain::InternalTransaction> for InternalTransaction {
     }
 }
 
-/// A page of internal transactions, newest first, and the blocks for which it is complete.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct InternalTransactionList {
-    pub internal_transactions: Vec<InternalTransaction>,
-    /// Number of matching internal transactions, as far as they are indexed.
-    #[schema(example = 120)]
-    pub total: u64,
-    #[schema(value_type = PageNumber)]
-    pub page: u64,
-    #[schema(value_type = PageSize)]
-    pub limit: u32,
-    /// The first block from which internal transactions are complete, up to `completeTo`. Null without traces: then nothing is
-    /// known.
-    #[schema(required = true, example = 12_000_000)]
-    pub complete_from: Option<u64>,
-    /// Null without traces.
-    #[schema(required = true, example = 21_000_000)]
-    pub complete_to: Option<u64>,
-    #[serde(flatten)]
-    pub coverage: Coverage,
+list! {
+    /// A page of internal transactions, newest first, and the blocks for which it is complete.
+    pub struct InternalTransactionList with coverage {
+        internal_transactions: InternalTransaction,
+        /// Number of matching internal transactions, as far as they are indexed.
+        #[schema(example = 120)]
+        total,
+        /// The first block from which internal transactions are complete, up to `completeTo`. Null without traces: then nothing is
+        /// known.
+        #[schema(required = true, example = 12_000_000)]
+        complete_from: Option<u64>,
+        /// Null without traces.
+        #[schema(required = true, example = 21_000_000)]
+        complete_to: Option<u64>,
+    }
 }
 
 impl InternalTransactionList {
     #[must_use]
     pub fn new(found: InternalPage, paging: Paging, coverage: domain::Coverage) -> Self {
-        let InternalPage { page, reach } = found;
-        Self {
-            internal_transactions: page.items.into_iter().map(InternalTransaction::from).collect(),
-            total: page.total,
-            page: paging.page(),
-            limit: paging.limit(),
-            complete_from: reach.map(|reach| reach.from),
-            complete_to: reach.map(|reach| reach.to),
-            coverage: coverage.into(),
-        }
+        let InternalPage { page, traced_range } = found;
+        Self::of(
+            page.map(InternalTransaction::from),
+            paging,
+            traced_range.map(|range| range.from),
+            traced_range.map(|range| range.to),
+            coverage,
+        )
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::{Address, B256, InternalEvent, InternalReach, Page, U256};
+    use domain::{Address, B256, InternalEvent, Page, TracedRange, U256};
 
     use super::*;
 
@@ -139,7 +131,7 @@ mod tests {
         (failed.event.kind, failed.event.to) = (InternalKind::Create2, None);
         failed.event.error = Some("execution reverted".to_owned());
         let page = Page { items: vec![failed, payment], total: 2 };
-        let found = InternalPage { page, reach: Some(InternalReach { from: 3, to: 17 }) };
+        let found = InternalPage { page, traced_range: Some(TracedRange { from: 3, to: 17 }) };
         insta::assert_json_snapshot!(InternalTransactionList::new(
             found,
             Paging::default(),

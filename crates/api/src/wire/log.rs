@@ -3,7 +3,7 @@ use domain::{IndexedLog, LogPage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Hash, PageNumber, PageSize, Timestamp};
+use super::{Address, Hash, Timestamp, list::list};
 use crate::params::Paging;
 
 /// An event that a contract emitted.
@@ -46,37 +46,24 @@ impl From<IndexedLog> for EventLog {
     }
 }
 
-/// A page of logs, newest first, and the first block from which it is complete.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct LogList {
-    pub logs: Vec<EventLog>,
-    /// Number of matching logs.
-    #[schema(example = 120)]
-    pub total: u64,
-    #[schema(value_type = PageNumber)]
-    pub page: u64,
-    #[schema(value_type = PageSize)]
-    pub limit: u32,
-    /// The first indexed block, or null for an empty index.
-    #[schema(required = true, example = 0)]
-    pub complete_from: Option<u64>,
-    #[serde(flatten)]
-    pub coverage: Coverage,
+list! {
+    /// A page of logs, newest first, and the first block from which it is complete.
+    pub struct LogList with coverage {
+        logs: EventLog,
+        /// Number of matching logs.
+        #[schema(example = 120)]
+        total,
+        /// The first indexed block, or null for an empty index.
+        #[schema(required = true, example = 0)]
+        complete_from: Option<u64>,
+    }
 }
 
 impl LogList {
     #[must_use]
     pub fn new(found: LogPage, paging: Paging, coverage: domain::Coverage) -> Self {
         let LogPage { page, complete_from } = found;
-        Self {
-            logs: page.items.into_iter().map(EventLog::from).collect(),
-            total: page.total,
-            page: paging.page(),
-            limit: paging.limit(),
-            complete_from,
-            coverage: coverage.into(),
-        }
+        Self::of(page.map(EventLog::from), paging, complete_from, coverage)
     }
 }
 

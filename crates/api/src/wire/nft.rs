@@ -2,7 +2,7 @@ use domain::{Page, TokenPrefix};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Decimal, PageNumber, PageSize, TokenTransfer, TokenType};
+use super::{Address, Decimal, TokenTransfer, TokenType, list::list};
 use crate::params::Paging;
 
 /// One id of a BEP721 or BEP1155 token.
@@ -37,49 +37,31 @@ impl Nft {
     }
 }
 
-/// A page of the ids of a token, those that were first transferred last come first.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct NftList {
-    pub ids: Vec<Nft>,
-    /// Number of ids that were ever transferred, including burned ones.
-    #[schema(example = 10_000)]
-    pub total: u64,
-    #[schema(value_type = PageNumber)]
-    pub page: u64,
-    #[schema(value_type = PageSize)]
-    pub limit: u32,
-    #[serde(flatten)]
-    pub coverage: Coverage,
+list! {
+    /// A page of the ids of a token, those that were first transferred last come first.
+    pub struct NftList with coverage {
+        ids: Nft,
+        /// Number of ids that were ever transferred, including burned ones.
+        #[schema(example = 10_000)]
+        total,
+    }
 }
 
 impl NftList {
     #[must_use]
-    pub fn new(nfts: &Page<domain::Nft>, prefix: TokenPrefix, paging: Paging, coverage: domain::Coverage) -> Self {
-        Self {
-            ids: nfts.items.iter().map(|nft| Nft::new(nft, prefix)).collect(),
-            total: nfts.total,
-            page: paging.page(),
-            limit: paging.limit(),
-            coverage: coverage.into(),
-        }
+    pub fn new(nfts: Page<domain::Nft>, prefix: TokenPrefix, paging: Paging, coverage: domain::Coverage) -> Self {
+        Self::of(nfts.map(|nft| Nft::new(&nft, prefix)), paging, coverage)
     }
 }
 
-/// A page of the transfers of an id, newest first.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct NftTransferList {
-    pub transfers: Vec<TokenTransfer>,
-    /// Number of transfers of the id.
-    #[schema(example = 3)]
-    pub total: u64,
-    #[schema(value_type = PageNumber)]
-    pub page: u64,
-    #[schema(value_type = PageSize)]
-    pub limit: u32,
-    #[serde(flatten)]
-    pub coverage: Coverage,
+list! {
+    /// A page of the transfers of an id, newest first.
+    pub struct NftTransferList with coverage {
+        transfers: TokenTransfer,
+        /// Number of transfers of the id.
+        #[schema(example = 3)]
+        total,
+    }
 }
 
 impl NftTransferList {
@@ -90,13 +72,7 @@ impl NftTransferList {
         paging: Paging,
         coverage: domain::Coverage,
     ) -> Self {
-        Self {
-            transfers: transfers.items.into_iter().map(|transfer| TokenTransfer::new(transfer, prefix)).collect(),
-            total: transfers.total,
-            page: paging.page(),
-            limit: paging.limit(),
-            coverage: coverage.into(),
-        }
+        Self::of(transfers.map(|transfer| TokenTransfer::new(transfer, prefix)), paging, coverage)
     }
 }
 
@@ -130,32 +106,20 @@ impl HeldNft {
     }
 }
 
-/// A page of the ids that an address holds, those that were first transferred last come first.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct HeldNftList {
-    pub nfts: Vec<HeldNft>,
-    /// Number of ids that the address holds.
-    #[schema(example = 12)]
-    pub total: u64,
-    #[schema(value_type = PageNumber)]
-    pub page: u64,
-    #[schema(value_type = PageSize)]
-    pub limit: u32,
-    #[serde(flatten)]
-    pub coverage: Coverage,
+list! {
+    /// A page of the ids that an address holds, those that were first transferred last come first.
+    pub struct HeldNftList with coverage {
+        nfts: HeldNft,
+        /// Number of ids that the address holds.
+        #[schema(example = 12)]
+        total,
+    }
 }
 
 impl HeldNftList {
     #[must_use]
     pub fn new(held: Page<domain::HeldNft>, prefix: TokenPrefix, paging: Paging, coverage: domain::Coverage) -> Self {
-        Self {
-            nfts: held.items.into_iter().map(|held| HeldNft::new(held, prefix)).collect(),
-            total: held.total,
-            page: paging.page(),
-            limit: paging.limit(),
-            coverage: coverage.into(),
-        }
+        Self::of(held.map(|held| HeldNft::new(held, prefix)), paging, coverage)
     }
 }
 
@@ -178,7 +142,7 @@ mod tests {
         let shared = domain::Nft { kind: TokenKind::Bep1155, owner: None, holder_count: 7, ..nft };
         let page = Page { items: vec![nft, shared], total: 2 };
         insta::assert_json_snapshot!(NftList::new(
-            &page,
+            page,
             TokenPrefix::Bep,
             Paging::default(),
             domain::Coverage { first_block: Some(0) }

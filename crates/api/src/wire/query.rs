@@ -76,13 +76,10 @@ impl QueryResponse {
 mod tests {
     use domain::TokenPrefix;
 
-    use super::{
-        super::{token::tests::coin, transfer::tests::payment},
-        *,
-    };
+    use super::{super::token::tests::coin, *};
 
     fn transfer() -> QueryRecord {
-        QueryRecord::TokenTransfer(TokenTransfer::new(payment(), TokenPrefix::Bep))
+        QueryRecord::TokenTransfer(TokenTransfer::new(domain::Transfer::sample(), TokenPrefix::Bep))
     }
 
     #[test]

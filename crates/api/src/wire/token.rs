@@ -2,7 +2,7 @@ use domain::{Page, TokenKind, TokenPrefix};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Decimal, PageNumber, PageSize};
+use super::{Address, Coverage, Decimal, list::list};
 use crate::params::Paging;
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -124,32 +124,20 @@ impl TokenDetail {
     }
 }
 
-/// A page of tokens, by number of holders, then by address.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TokenList {
-    pub tokens: Vec<Token>,
-    /// Number of indexed tokens.
-    #[schema(example = 4_210)]
-    pub total: u64,
-    #[schema(value_type = PageNumber)]
-    pub page: u64,
-    #[schema(value_type = PageSize)]
-    pub limit: u32,
-    #[serde(flatten)]
-    pub coverage: Coverage,
+list! {
+    /// A page of tokens, by number of holders, then by address.
+    pub struct TokenList with coverage {
+        tokens: Token,
+        /// Number of indexed tokens.
+        #[schema(example = 4_210)]
+        total,
+    }
 }
 
 impl TokenList {
     #[must_use]
     pub fn new(tokens: Page<domain::Token>, prefix: TokenPrefix, paging: Paging, coverage: domain::Coverage) -> Self {
-        Self {
-            tokens: tokens.items.into_iter().map(|token| Token::new(token, prefix, coverage)).collect(),
-            total: tokens.total,
-            page: paging.page(),
-            limit: paging.limit(),
-            coverage: coverage.into(),
-        }
+        Self::of(tokens.map(|token| Token::new(token, prefix, coverage)), paging, coverage)
     }
 }
 

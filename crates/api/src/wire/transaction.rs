@@ -2,7 +2,7 @@ use domain::Page;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Decimal, Hash, PageNumber, PageSize, Receiver, Selector, Timestamp};
+use super::{Address, Decimal, Hash, Receiver, Selector, Timestamp, list::list};
 use crate::params::Paging;
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -57,66 +57,35 @@ impl From<domain::Transaction> for Transaction {
     }
 }
 
-/// A page of transactions, newest first.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TransactionList {
-    pub transactions: Vec<Transaction>,
-    /// Number of matching transactions.
-    #[schema(example = 2_500_000_000_u64)]
-    pub total: u64,
-    #[schema(value_type = PageNumber)]
-    pub page: u64,
-    #[schema(value_type = PageSize)]
-    pub limit: u32,
-    #[serde(flatten)]
-    pub coverage: Coverage,
+list! {
+    /// A page of transactions, newest first.
+    pub struct TransactionList with coverage {
+        transactions: Transaction,
+        /// Number of matching transactions.
+        #[schema(example = 2_500_000_000_u64)]
+        total,
+    }
 }
 
 impl TransactionList {
     #[must_use]
     pub fn new(transactions: Page<domain::Transaction>, paging: Paging, coverage: domain::Coverage) -> Self {
-        Self {
-            transactions: transactions.items.into_iter().map(Transaction::from).collect(),
-            total: transactions.total,
-            page: paging.page(),
-            limit: paging.limit(),
-            coverage: coverage.into(),
-        }
+        Self::of(transactions.map(Transaction::from), paging, coverage)
     }
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use domain::{Address, B256, U256};
+mod tests {
+    use domain::{Address, Transaction as Indexed};
 
     use super::*;
 
-    pub(in crate::wire) fn call() -> domain::Transaction {
-        domain::Transaction {
-            hash: B256::repeat_byte(0xaa),
-            block_number: 17,
-            block_hash: B256::repeat_byte(0xbb),
-            index: 2,
-            timestamp: 1_794_700_800,
-            from: Address::repeat_byte(0xcc),
-            to: Some(Address::repeat_byte(0xdd)),
-            created: None,
-            value: U256::MAX,
-            nonce: 9,
-            gas_used: 21_000,
-            gas_price: 1_000_000_007,
-            succeeded: true,
-            method: Some([0xa9, 0x05, 0x9c, 0xbb]),
-        }
-    }
-
     #[test]
     fn a_page_of_transactions_has_the_documented_names_and_types() {
-        let creation =
-            domain::Transaction { to: None, created: Some(Address::repeat_byte(0xee)), method: None, ..call() };
-        let failure = domain::Transaction { succeeded: false, ..call() };
-        let page = Page { items: vec![call(), creation, failure], total: 3 };
+        let call = Indexed::sample();
+        let creation = Indexed { to: None, created: Some(Address::repeat_byte(0xee)), method: None, ..call.clone() };
+        let failure = Indexed { succeeded: false, ..call.clone() };
+        let page = Page { items: vec![call, creation, failure], total: 3 };
         insta::assert_json_snapshot!(TransactionList::new(
             page,
             Paging::default(),

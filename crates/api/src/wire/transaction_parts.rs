@@ -3,58 +3,40 @@ use enrichment::Dexes;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Decimal, DexTrade, Hash, PageNumber, PageSize, Selector, TokenTransfer};
+use super::{Address, Decimal, DexTrade, Hash, Selector, TokenTransfer, list::list};
 use crate::params::Paging;
 
-/// A page of the token transfers of a transaction, in log order.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TransactionTransferList {
-    pub transfers: Vec<TokenTransfer>,
-    /// Number of token transfers of the transaction.
-    #[schema(example = 2)]
-    pub total: u64,
-    #[schema(value_type = PageNumber)]
-    pub page: u64,
-    #[schema(value_type = PageSize)]
-    pub limit: u32,
+list! {
+    /// A page of the token transfers of a transaction, in log order.
+    pub struct TransactionTransferList {
+        transfers: TokenTransfer,
+        /// Number of token transfers of the transaction.
+        #[schema(example = 2)]
+        total,
+    }
 }
 
 impl TransactionTransferList {
     #[must_use]
     pub fn new(transfers: Page<domain::Transfer>, paging: Paging, prefix: TokenPrefix) -> Self {
-        Self {
-            transfers: transfers.items.into_iter().map(|transfer| TokenTransfer::new(transfer, prefix)).collect(),
-            total: transfers.total,
-            page: paging.page(),
-            limit: paging.limit(),
-        }
+        Self::of(transfers.map(|transfer| TokenTransfer::new(transfer, prefix)), paging)
     }
 }
 
-/// A page of the trades of a transaction, in log order.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TransactionTradeList {
-    pub trades: Vec<DexTrade>,
-    /// Number of trades of the transaction.
-    #[schema(example = 1)]
-    pub total: u64,
-    #[schema(value_type = PageNumber)]
-    pub page: u64,
-    #[schema(value_type = PageSize)]
-    pub limit: u32,
+list! {
+    /// A page of the trades of a transaction, in log order.
+    pub struct TransactionTradeList {
+        trades: DexTrade,
+        /// Number of trades of the transaction.
+        #[schema(example = 1)]
+        total,
+    }
 }
 
 impl TransactionTradeList {
     #[must_use]
     pub fn new(trades: Page<domain::Trade>, paging: Paging, dexes: &Dexes) -> Self {
-        Self {
-            trades: trades.items.into_iter().map(|trade| DexTrade::new(trade, dexes)).collect(),
-            total: trades.total,
-            page: paging.page(),
-            limit: paging.limit(),
-        }
+        Self::of(trades.map(|trade| DexTrade::new(trade, dexes)), paging)
     }
 }
 

@@ -64,41 +64,19 @@ impl TokenTransfer {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use domain::{Address, B256, TokenKind, TransferEvent, U256};
+mod tests {
+    use domain::{Address, TokenKind, Transfer, U256};
 
     use super::*;
 
-    pub(in crate::wire) fn payment() -> domain::Transfer {
-        domain::Transfer {
-            event: TransferEvent {
-                tx_index: 2,
-                log_index: 41,
-                batch_index: 0,
-                token: Address::repeat_byte(0xdd),
-                kind: TokenKind::Bep20,
-                from: Address::repeat_byte(0xaa),
-                to: Address::repeat_byte(0xbb),
-                value: U256::MAX,
-                token_id: None,
-            },
-            tx_hash: B256::repeat_byte(0xcc),
-            block_number: 17,
-            timestamp: 1_794_700_800,
-            token_name: Some("Coin".to_owned()),
-            token_symbol: Some("COIN".to_owned()),
-            token_decimals: Some(18),
-        }
-    }
-
     #[test]
     fn a_payment_has_the_documented_names_and_types() {
-        insta::assert_json_snapshot!(TokenTransfer::new(payment(), TokenPrefix::Bep));
+        insta::assert_json_snapshot!(TokenTransfer::new(Transfer::sample(), TokenPrefix::Bep));
     }
 
     #[test]
     fn a_batch_transfer_has_its_id_and_position() {
-        let mut minted = payment();
+        let mut minted = Transfer::sample();
         minted.event.kind = TokenKind::Bep1155;
         minted.event.from = Address::ZERO;
         minted.event.batch_index = 3;

@@ -109,13 +109,12 @@ impl DenseStore {
             timestamp: block.timestamp,
             from,
             to: Some(to),
-            created: None,
             value: U256::from(sequence),
             nonce: sequence,
             gas_used: 50_000,
             gas_price: 1_000_000_000,
-            succeeded: true,
             method: Some(Bep20::transferCall::SELECTOR),
+            ..Transaction::sample()
         }
     }
 

@@ -125,18 +125,7 @@ mod tests {
 
     #[test]
     fn the_next_base_fee_follows_the_gas_used() {
-        let block = |gas_used| Block {
-            number: 1,
-            hash: Default::default(),
-            parent_hash: Default::default(),
-            timestamp: 0,
-            miner: Default::default(),
-            tx_count: 0,
-            gas_used,
-            gas_limit: 200,
-            base_fee_per_gas: Some(800),
-            size: 0,
-        };
+        let block = |gas_used| Block { gas_used, gas_limit: 200, base_fee_per_gas: Some(800), ..Block::sample() };
         assert_eq!([100, 200, 0, 101].map(|used| next_base_fee(&block(used))), [800, 900, 700, 801]);
         assert_eq!(next_base_fee(&Block { base_fee_per_gas: None, ..block(1) }), 0);
     }

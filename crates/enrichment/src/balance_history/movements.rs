@@ -71,20 +71,13 @@ mod tests {
 
     fn payment(succeeded: bool) -> Transaction {
         Transaction {
-            hash: B256::repeat_byte(1),
-            block_number: 7,
-            block_hash: B256::ZERO,
-            index: 0,
-            timestamp: 70,
             from: ALICE,
             to: Some(BOB),
-            created: None,
             value: U256::from(100),
-            nonce: 0,
             gas_used: 21,
             gas_price: 2,
             succeeded,
-            method: None,
+            ..Transaction::sample()
         }
     }
 

@@ -116,7 +116,7 @@ async fn caught_up(sync: watch::Receiver<SyncStatus>, progress: Arc<Progress>) -
     loop {
         let status = sync.borrow().clone();
         if let (SyncPhase::Following, Some(0), Some(tip), true) =
-            (&status.phase, status.lag(), status.tip, progress.is_settled())
+            (&status.phase, status.lag(), status.tip, progress.has_contract_data())
         {
             return tip.number;
         }

@@ -24,38 +24,12 @@ pub(crate) fn log(address: Address, topics: impl IntoIterator<Item = B256>, data
 }
 
 pub(crate) fn transaction(index: u32, to: Option<Address>, created: Option<Address>) -> Transaction {
-    Transaction {
-        hash: B256::with_last_byte(1),
-        block_number: 1,
-        block_hash: B256::ZERO,
-        index,
-        timestamp: 0,
-        from: SENDER,
-        to,
-        created,
-        value: U256::ZERO,
-        nonce: 0,
-        gas_used: 21_000,
-        gas_price: 1,
-        succeeded: true,
-        method: None,
-    }
+    Transaction { block_number: 1, index, from: SENDER, to, created, method: None, ..Transaction::sample() }
 }
 
 /// A block with one transaction; logs are numbered in order.
 pub(crate) fn fetched(logs: Vec<Log>) -> FetchedBlock {
     let logs = (0..).zip(logs).map(|(log_index, log)| Log { log_index, ..log }).collect();
-    let block = Block {
-        number: 1,
-        hash: B256::ZERO,
-        parent_hash: B256::ZERO,
-        timestamp: 0,
-        miner: Address::ZERO,
-        tx_count: 1,
-        gas_used: 0,
-        gas_limit: 0,
-        base_fee_per_gas: None,
-        size: 0,
-    };
+    let block = Block { number: 1, tx_count: 1, ..Block::sample() };
     FetchedBlock { block, transactions: vec![transaction(0, Some(ROUTER), None)], logs }
 }

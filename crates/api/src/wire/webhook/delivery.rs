@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 use super::event_type::EventType;
 use crate::{
     params::Paging,
-    wire::{Hash, PageNumber, PageSize, Timestamp},
+    wire::{Hash, Timestamp, list::list},
 };
 
 /// A queued message.
@@ -123,27 +123,19 @@ impl From<domain::Delivery> for Delivery {
     }
 }
 
-/// A page of a webhook's deliveries of the last 7 days, newest first.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct DeliveryList {
-    pub deliveries: Vec<Delivery>,
-    /// Number of deliveries.
-    #[schema(example = 120)]
-    pub total: u64,
-    #[schema(value_type = PageNumber)]
-    pub page: u64,
-    #[schema(value_type = PageSize)]
-    pub limit: u32,
+list! {
+    /// A page of a webhook's deliveries of the last 7 days, newest first.
+    pub struct DeliveryList {
+        deliveries: Delivery,
+        /// Number of deliveries.
+        #[schema(example = 120)]
+        total,
+    }
 }
 
 impl DeliveryList {
     #[must_use]
     pub fn new(deliveries: Page<domain::Delivery>, paging: Paging) -> Self {
-        Self {
-            deliveries: deliveries.items.into_iter().map(Delivery::from).collect(),
-            total: deliveries.total,
-            page: paging.page(),
-            limit: paging.limit(),
-        }
+        Self::of(deliveries.map(Delivery::from), paging)
     }
 }
