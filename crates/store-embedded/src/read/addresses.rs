@@ -4,7 +4,7 @@ use domain::{
 };
 use store::StoreError;
 
-use super::{ReadSnapshot, long_walk::ReadError};
+use super::{conditions::ReadError, snapshot::ReadSnapshot};
 use crate::{
     keys::{AddressId, Key, ListKind, Table},
     lists::{List, Role},

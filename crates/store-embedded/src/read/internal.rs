@@ -6,7 +6,11 @@ use domain::{
 };
 use store::{InternalProgress, Parties, StoreError};
 
-use super::{ReadSnapshot, events::span_of, long_walk::ReadError, select::Condition};
+use super::{
+    conditions::{Condition, ReadError},
+    events::span_of,
+    snapshot::ReadSnapshot,
+};
 use crate::{
     internal::{FIRST_ABOVE, find_progress, first_id, mirrored},
     keys::{InternalId, Key, ListKind, PartyId, Table, number_in_key},

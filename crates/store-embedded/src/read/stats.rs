@@ -1,7 +1,7 @@
 use domain::{BlockGasPrice, BlockNumber, BlockRange, Stats, U256};
 use store::{ChainTotals, StoreError};
 
-use super::ReadSnapshot;
+use super::snapshot::ReadSnapshot;
 use crate::meta::Tip;
 
 /// Non-empty blocks included in the average gas price.

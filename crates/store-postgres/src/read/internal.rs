@@ -6,9 +6,8 @@ use tokio_postgres::Row;
 
 use super::{
     intersections::{cut_page, intersection},
-    pages::page_of,
+    pages::{KNOWN_PAGE, page_of},
     select::{Rows, list_ids},
-    transactions::KNOWN_PAGE,
 };
 use crate::{
     chain::Chain,

@@ -8,7 +8,7 @@ use domain::{
 
 use super::{
     Model, RandomChain, Subject,
-    checks::ORDERS,
+    queries::ORDERS,
     walk::{in_order, walk},
 };
 

@@ -5,7 +5,7 @@ use domain::{
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
-use super::logs::RandomLogs;
+use super::random_logs::RandomLogs;
 
 /// Generates random blocks with the traits that are hard for an index: a few very busy addresses, many quiet ones,
 /// transfers to self, creations, empty blocks, equal timestamps, tokens whose events do not add up.

@@ -4,7 +4,7 @@ use domain::Address;
 
 use super::{
     Model, RandomChain, Subject,
-    checks::ORDERS,
+    queries::ORDERS,
     walk::{in_order, walk},
 };
 

@@ -5,7 +5,7 @@ use rand::{Rng, rngs::StdRng};
 
 use super::{
     Model, RandomChain, Subject,
-    checks::{ORDERS, page, range, some_address},
+    queries::{ORDERS, page, range, some_address},
 };
 
 /// Traces some blocks in one of the directions, or gives some up.

@@ -1,14 +1,15 @@
 use domain::{
-    Account, Address, AddressFacts, B256, BalanceKey, BlockId, BlockRange, BlockRef, Bytes, Code, DayFigures, Exchange,
+    Account, Address, AddressFacts, B256, BalanceKey, BlockId, BlockRef, Bytes, Code, DayFigures, Exchange,
     FailureSource, Holder, InternalFilter, LogFilter, Order, Page, PageRequest, PoolStyle, Stats, Token, TokenName,
     TradeFilter, TransactionFailure, TransactionFilter, TransferFilter, U256,
 };
 use rand::{Rng, rngs::StdRng};
 
-use super::{Model, RandomChain, Subject, approvals, internal, known_addresses, logs, nfts};
-use crate::{StateVersion, StoreError, Undo};
-
-pub(super) const ORDERS: [Order; 2] = [Order::NewestFirst, Order::OldestFirst];
+use super::{
+    Model, RandomChain, Subject, approvals, internal, known_addresses, logs, nfts,
+    queries::{ORDERS, page, range, some_address},
+};
+use store::{StateVersion, StoreError, Undo};
 
 /// Compares every kind of query.
 pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut StdRng) {
@@ -211,15 +212,6 @@ pub(super) async fn codes(subject: &Subject, model: &Model, chain: &RandomChain)
         }
     }
     assert_eq!(subject.reader.find_code(B256::repeat_byte(1)).await.expect("code"), None);
-}
-
-/// Mostly one of the busiest addresses, at times any, at times an unknown one.
-pub(super) fn some_address(chain: &RandomChain, rng: &mut StdRng) -> Address {
-    match rng.random_range(0..10) {
-        0 => Address::repeat_byte(0xee),
-        1..4 => chain.addresses()[rng.random_range(0..chain.addresses().len())],
-        _ => chain.addresses()[rng.random_range(0..6.min(chain.addresses().len()))],
-    }
 }
 
 async fn blocks(subject: &Subject, model: &Model, rng: &mut StdRng) {
@@ -438,23 +430,4 @@ pub(super) async fn cached_failures(subject: &Subject) {
         assert_eq!(find(block).await, Some(failure));
         assert_eq!(find(other).await, None, "the transaction may fail otherwise in another block");
     }
-}
-
-pub(super) fn range(rng: &mut StdRng, height: u64) -> BlockRange {
-    let end = |rng: &mut StdRng| rng.random_bool(0.4).then(|| rng.random_range(0..height + 3));
-    match rng.random_range(0..8) {
-        0 => BlockRange::only(rng.random_range(0..=height)),
-        1 => BlockRange { from: Some(u64::MAX), to: None },
-        2 => BlockRange { from: None, to: Some(u64::MAX) },
-        _ => BlockRange { from: end(rng), to: end(rng) },
-    }
-}
-
-pub(super) fn page(rng: &mut StdRng, total: u64) -> PageRequest {
-    let offset = match rng.random_range(0..6) {
-        0 | 1 => 0,
-        2 => u64::MAX - rng.random_range(0..3),
-        _ => rng.random_range(0..total + 10),
-    };
-    PageRequest { offset, limit: rng.random_range(1..100), order: ORDERS[rng.random_range(0..2)] }
 }
