@@ -201,7 +201,7 @@ impl Follower {
         self.status.send_modify(|status| (status.tip, status.tip_timestamp) = (tip, timestamp));
         let mut seen = None;
         loop {
-            let outcome = self.advance(seen.take()).await;
+            let outcome = self.step(seen.take()).await;
             self.update_contract_data(Pace::Brisk).await?;
             self.fill().await?;
             let idle = match outcome {
@@ -286,7 +286,7 @@ impl Follower {
     }
 
     /// Moves the index towards the node's head. It is requested if it was not seen, or if its number alone does not tell what to do.
-    async fn advance(&mut self, seen: Option<Head>) -> Result<Outcome, FollowError> {
+    async fn step(&mut self, seen: Option<Head>) -> Result<Outcome, FollowError> {
         let tip = self.writer.tip().await?;
         let head = match (seen, tip) {
             (Some(head), Some(tip)) if head.number > tip.number => head,
@@ -454,7 +454,7 @@ impl Follower {
                 Ok(Outcome::RetryAfter(self.short_pause()))
             }
             ForkPoint::TooDeep { oldest } => {
-                // Another chain may have taken the place of this one without a lost connection. A node that serves it is not used
+                // Another chain may have taken the place of this one without a closed connection. A node that serves it is not used
                 // from now on, so what the others say counts.
                 self.node.identity().await?;
                 let again = find_fork_point(&self.node, self.writer.as_ref(), highest).await?;

@@ -10,8 +10,8 @@ use domain::{Address, B256, Block, ChainIdentity};
 use store::{
     ChainReader, ChainWriter, Record, RecordKind, Store, Undo, UserRecords, VerifiedContracts, WebhookLimits,
     WebhookRecords,
-    conformance::{RandomChain, leave_records},
 };
+use store_conformance::{RandomChain, leave_records};
 
 use super::*;
 use crate::{

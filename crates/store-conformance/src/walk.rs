@@ -2,7 +2,7 @@
 
 use domain::{Order, Page, PageRequest};
 
-use crate::StoreError;
+use store::StoreError;
 
 /// From the oldest first to an order.
 pub(super) fn in_order<T>(mut items: Vec<T>, order: Order) -> Vec<T> {

@@ -3,6 +3,8 @@
 //!
 //! A failed comparison panics, with the seed and the step in its message.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a check that does not hold panics")]
+
 mod approvals;
 mod chain;
 mod checks;
@@ -38,7 +40,7 @@ pub use webhook_records::{run_webhook_limits, run_webhook_records};
 pub use writers::run_writers;
 pub use written_data::{Durable, DurableData, Fingerprint, WrittenData};
 
-use crate::{CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, Store, StoreError, Undo};
+use store::{CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, Store, StoreError, Undo};
 
 /// An empty store to test.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]

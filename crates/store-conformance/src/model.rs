@@ -12,7 +12,7 @@ use domain::{
     Stats, TokenMetadata, TradeFilter, Transaction, TransactionEvents, TransactionFilter, TransferFilter, U256,
 };
 
-use crate::Undo;
+use store::Undo;
 
 /// The reference model: a list of all blocks; every query scans all of them.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 use domain::{BlockChanges, BlockRef, ChainIdentity};
 
 use super::{Model, RandomChain, Subject, checks};
-use crate::{Failure, IndexWriter, Store, StoreError, Undo};
+use store::{Failure, IndexWriter, Store, StoreError, Undo};
 
 const KEEP: Undo = Undo::Keep { down_to: 0 };
 

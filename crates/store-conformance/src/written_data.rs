@@ -8,7 +8,7 @@ use domain::{
 };
 
 use super::RandomChain;
-use crate::{Store, StoreError, Undo, WebhookLimits};
+use store::{Store, StoreError, Undo, WebhookLimits};
 
 const COMMITS: u8 = 60;
 const BLOCKS_PER_COMMIT: usize = 3;

@@ -6,7 +6,7 @@ use domain::{
 };
 
 use super::{VerifiedSubject, run_user_records, run_verified_contracts, run_webhook_records};
-use crate::{AddKeyError, Record, RecordImport, RecordKind, RecordTransfer, Removal, Retraction, Store, WebhookLimits};
+use store::{AddKeyError, Record, RecordImport, RecordKind, RecordTransfer, Removal, Retraction, Store, WebhookLimits};
 
 const NOW: UnixMillis = 1_800_000_000_000;
 const ALL: PageRequest = PageRequest { offset: 0, limit: 1_000, order: Order::OldestFirst };
@@ -158,7 +158,7 @@ async fn compare_queries(source: &dyn Store, target: &dyn Store, records: &[Reco
     }
 }
 
-fn hooks(store: &dyn Store) -> std::sync::Arc<dyn crate::WebhookRecords> {
+fn hooks(store: &dyn Store) -> std::sync::Arc<dyn store::WebhookRecords> {
     store.webhook_records(WebhookLimits::default())
 }
 

@@ -11,7 +11,7 @@ use domain::{
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
-use crate::{
+use store::{
     AddWebhookError, EnqueueError, MatchedBlock, Matches, NewEvent, Part, QueueHead, Recipient, WEBHOOKS_PER_OWNER,
     WebhookLimits, WebhookRecords, WebhookTotals,
 };

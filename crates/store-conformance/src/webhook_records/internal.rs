@@ -3,7 +3,7 @@
 use domain::{EventKind, NewDelivery};
 
 use super::{NOW, added, block, enqueue_at, event, log, matches, message, reorgs::finish_retraction};
-use crate::{EnqueueError, InternalMatches, Matches, Part, Retraction, WebhookRecords};
+use store::{EnqueueError, InternalMatches, Matches, Part, Retraction, WebhookRecords};
 
 const FIRST: u64 = 70_000;
 

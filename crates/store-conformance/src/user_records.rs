@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use domain::{Address, ApiKey, KeyDigest, KeyUse, NewApiKey};
 
-use crate::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
+use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
 
 const ALICE: Address = Address::repeat_byte(0xa1);
 const BOB: Address = Address::repeat_byte(0xb0);

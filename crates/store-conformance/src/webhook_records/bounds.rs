@@ -3,7 +3,7 @@
 use domain::{Address, BlockRef, DeliveryId, DropCount, NewWebhook, NextStep, PageRequest, WebhookId};
 
 use super::{DAY, NOW, added, block, claim, event, matches, message, new_webhook, reorgs::finish_retraction, report};
-use crate::{
+use store::{
     AddWebhookError, Matches, NewEvent, QueueCounts, Recipient, Retraction, WEBHOOKS_PER_OWNER, WebhookLimits,
     WebhookRecords,
 };

@@ -9,7 +9,7 @@ use super::{
     Model, RandomChain, Subject, approvals, internal, known_addresses, logs, nfts,
     queries::{ORDERS, page, range, some_address},
 };
-use crate::{StateVersion, StoreError, Undo};
+use store::{StateVersion, StoreError, Undo};
 
 /// Compares every kind of query.
 pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut StdRng) {

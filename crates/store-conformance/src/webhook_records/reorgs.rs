@@ -3,7 +3,7 @@
 use domain::{BlockRef, DeliveryId, DeliveryStatus, EventKind, NewDelivery};
 
 use super::{DAY, MINUTE, NOW, added, block, claim, enqueue_at, log, matches, message, report};
-use crate::{Matches, Orphaning, Part, Removal, Retraction, WebhookRecords};
+use store::{Matches, Orphaning, Part, Removal, Retraction, WebhookRecords};
 
 pub(super) async fn run(records: &dyn WebhookRecords) {
     messages_of_orphaned_blocks_are_cancelled_or_retracted(records).await;

@@ -10,7 +10,7 @@ use domain::{
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
 
 use super::RandomChain;
-use crate::{ChainReader, IndexWriter, JOB_RETENTION, Kept, Undo, VerifiedContracts};
+use store::{ChainReader, IndexWriter, JOB_RETENTION, Kept, Undo, VerifiedContracts};
 
 /// An empty store, with the parts that verification uses.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]

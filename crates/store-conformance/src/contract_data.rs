@@ -8,7 +8,7 @@ use domain::{
 };
 
 use super::Subject;
-use crate::Undo;
+use store::Undo;
 
 const KEEP: Undo = Undo::Keep { down_to: 0 };
 const ALICE: Address = Address::repeat_byte(0xa1);
