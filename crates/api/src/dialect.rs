@@ -8,13 +8,9 @@ use axum::{
     http::{HeaderMap, header::RETRY_AFTER},
 };
 use client_address::Client;
-use contracts::calls::ContractCalls;
 use domain::Address;
-use enrichment::Accounts;
 use futures::future::BoxFuture;
-use node::NodeClient;
-use store::{ChainReader, VerifiedContracts};
-use verification::{KnownContracts, VerificationJobs, VerifyClient};
+use verification::VerifyClient;
 
 pub use crate::layers::{DialectAdmission, DialectRules};
 use crate::{
@@ -34,20 +30,6 @@ const LONG_BODIES: SlotBounds = SlotBounds { total: 16, per_client: 4 };
 pub struct Dialect {
     pub routes: Router,
     pub rules: DialectRules,
-}
-
-/// The services behind the API, for dialects.
-#[derive(Clone)]
-#[expect(missing_debug_implementations, reason = "traits without Debug")]
-pub struct Services {
-    pub chain: Arc<dyn ChainReader>,
-    pub accounts: Arc<Accounts>,
-    pub verified: Arc<dyn VerifiedContracts>,
-    pub known: Arc<KnownContracts>,
-    pub calls: Arc<ContractCalls>,
-    pub jobs: VerificationJobs,
-    pub node: NodeClient,
-    pub gate: Gate,
 }
 
 /// Identifies and counts requests whose API key is not in `X-API-Key`.

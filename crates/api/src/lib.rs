@@ -33,4 +33,3 @@ pub use params::Paging;
 pub use router::{list_routes, router};
 pub use serve::{ConnectionLimits, serve};
 pub use state::{ApiParts, ApiState};
-pub use verification::{CompilerConfig, CompilerSource, VerificationJobs, VerificationMetrics, VerifierConfig};

@@ -1,18 +1,15 @@
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::Deref, sync::Arc};
 
 use client_address::TrustedProxies;
-use contracts::calls::ContractCalls;
-use domain::{BlockNumber, ReplicaStatus, SyncStatus, TaskStatus, TokenPrefix};
-use enrichment::{Accounts, Allowances, Failures, NftMetadataFetcher, OperatorNames, TopAccounts, TransactionTraces};
-use node::NodeClient;
-use store::{ChainReader, SharedJobs, SharedQuotas, UserRecords, VerifiedContracts};
+use domain::{BlockNumber, ReplicaStatus, TaskStatus, TokenPrefix};
+use services::Services;
+use store::{SharedQuotas, UserRecords};
 use tokio::sync::watch;
-use verification::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, VerifierParts};
 use webhooks::Registry;
 
 use crate::{
     ApiMetrics, LimitConfig, OwnerAccess,
-    dialect::{Gate, Services},
+    dialect::Gate,
     json_response::Freshness,
     keys::{KeyIssuer, KeyRing, KeyUses},
     layers::{Admission, IndexResources, IndexedBlock},
@@ -24,32 +21,18 @@ use crate::{
 /// The dependencies of the API.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
 pub struct ApiParts {
-    pub chain: Arc<dyn ChainReader>,
-    pub accounts: Arc<Accounts>,
-    pub failures: Arc<Failures>,
-    /// None if metadata of NFTs is not fetched.
-    pub nft_metadata: Option<Arc<NftMetadataFetcher>>,
-    /// None if top accounts are not listed.
-    pub top_accounts: Option<Arc<TopAccounts>>,
+    pub services: Services,
     pub records: Arc<dyn UserRecords>,
-    pub verified: Arc<dyn VerifiedContracts>,
-    pub verifier: VerifierConfig,
     pub webhooks: Registry,
-    pub node: NodeClient,
-    pub sync: watch::Receiver<SyncStatus>,
     /// Set if reads use a standby of the database.
     pub replica: Option<watch::Receiver<ReplicaStatus>>,
     /// Status of the background tasks, for `/health`.
     pub tasks: watch::Receiver<Vec<TaskStatus>>,
-    /// Of addresses and exchanges.
-    pub names: Arc<OperatorNames>,
     pub token_prefix: TokenPrefix,
     pub access: OwnerAccess,
     pub limits: LimitConfig,
     /// Set if other processes serve from the same store, too.
     pub shared_quotas: Option<Arc<dyn SharedQuotas>>,
-    /// Set if other processes verify contracts, too.
-    pub shared_jobs: Option<Arc<dyn SharedJobs>>,
     pub proxies: TrustedProxies,
     /// Size of the response cache; 0 disables it.
     pub response_cache_bytes: u64,
@@ -60,24 +43,11 @@ pub(crate) type App = Arc<ApiState>;
 
 /// The state that handlers share.
 pub struct ApiState {
-    pub(crate) chain: Arc<dyn ChainReader>,
-    pub(crate) accounts: Arc<Accounts>,
-    pub(crate) failures: Arc<Failures>,
-    pub(crate) nft_metadata: Option<Arc<NftMetadataFetcher>>,
-    pub(crate) top_accounts: Option<Arc<TopAccounts>>,
-    pub(crate) allowances: Allowances,
-    pub(crate) traces: TransactionTraces,
-    pub(crate) sync: watch::Receiver<SyncStatus>,
+    services: Services,
     pub(crate) replica: Option<watch::Receiver<ReplicaStatus>>,
     pub(crate) tasks: watch::Receiver<Vec<TaskStatus>>,
-    pub(crate) node: NodeClient,
-    pub(crate) names: Arc<OperatorNames>,
     token_prefix: TokenPrefix,
     pub(crate) records: Arc<dyn UserRecords>,
-    pub(crate) verified: Arc<dyn VerifiedContracts>,
-    pub(crate) jobs: VerificationJobs,
-    pub(crate) known: Arc<KnownContracts>,
-    pub(crate) calls: Arc<ContractCalls>,
     pub(crate) webhooks: Registry,
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) issuer: KeyIssuer,
@@ -88,6 +58,15 @@ pub struct ApiState {
     response_cache_bytes: u64,
 }
 
+/// Handlers use the services as parts of the state.
+impl Deref for ApiState {
+    type Target = Services;
+
+    fn deref(&self) -> &Services {
+        &self.services
+    }
+}
+
 impl ApiState {
     #[must_use]
     pub fn new(parts: ApiParts) -> Self {
@@ -96,35 +75,12 @@ impl ApiState {
         let metrics = Arc::<ApiMetrics>::default();
         let admission =
             Admission { keys: Arc::clone(&keys), limits, proxies: parts.proxies, metrics: Arc::clone(&metrics) };
-        let verifier = Verifier::new(VerifierParts {
-            node: parts.node.clone(),
-            chain: Arc::clone(&parts.chain),
-            records: Arc::clone(&parts.verified),
-            config: parts.verifier,
-        });
         Self {
-            known: Arc::new(KnownContracts::new(
-                parts.node.clone(),
-                Arc::clone(&parts.chain),
-                Arc::clone(&parts.verified),
-            )),
-            calls: Arc::new(ContractCalls::new(parts.node.clone(), Arc::clone(&parts.verified))),
-            jobs: VerificationJobs::new(verifier, Arc::clone(&parts.verified), parts.shared_jobs),
-            verified: parts.verified,
-            chain: parts.chain,
-            accounts: parts.accounts,
-            failures: parts.failures,
-            nft_metadata: parts.nft_metadata,
-            top_accounts: parts.top_accounts,
-            allowances: Allowances::new(parts.node.clone()),
-            traces: TransactionTraces::new(parts.node.clone()),
-            sync: parts.sync,
             replica: parts.replica,
             tasks: parts.tasks,
-            node: parts.node.clone(),
-            names: parts.names,
             token_prefix: parts.token_prefix,
-            issuer: KeyIssuer::new(Arc::clone(&parts.records), parts.node),
+            issuer: KeyIssuer::new(Arc::clone(&parts.records), parts.services.node.clone()),
+            services: parts.services,
             records: parts.records,
             webhooks: parts.webhooks,
             keys,
@@ -140,26 +96,17 @@ impl ApiState {
         self.token_prefix
     }
 
-    /// The services behind the API, for its dialects.
+    /// Identifies and counts requests of dialects.
     #[must_use]
-    pub fn services(&self) -> Services {
-        Services {
-            chain: Arc::clone(&self.chain),
-            accounts: Arc::clone(&self.accounts),
-            verified: Arc::clone(&self.verified),
-            known: Arc::clone(&self.known),
-            calls: Arc::clone(&self.calls),
-            jobs: self.jobs.clone(),
-            node: self.node.clone(),
-            gate: Gate::new(Arc::clone(&self.admission)),
-        }
+    pub fn gate(&self) -> Gate {
+        Gate::new(Arc::clone(&self.admission))
     }
 
     pub(crate) fn response_cache(&self) -> ResponseCache {
         let version = IndexVersion::source(
             Arc::clone(&self.chain),
             Arc::clone(&self.verified),
-            Arc::clone(&self.names),
+            Arc::clone(&self.operator_names),
             self.sync.clone(),
         );
         ResponseCache::new(self.response_cache_bytes, version, Arc::clone(&self.metrics))

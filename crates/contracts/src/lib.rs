@@ -1,7 +1,8 @@
 //! Reading contracts: their interfaces, proxies and diamonds, calls of view functions, and decoded calls, logs and errors.
 //!
 //! [`calls`] calls view functions of verified contracts by their own [`Interface`] and follows proxies, [`decode`] decodes their
-//! calls, logs and errors; [`standards`] those of contracts that are not verified.
+//! calls, logs and errors; [`standards`] those of contracts that are not verified. [`Interfaces`] finds and caches the interfaces of
+//! an address.
 
 pub mod abi;
 pub mod calls;
@@ -11,11 +12,13 @@ pub mod decode;
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;
 mod interface;
+mod interfaces;
 mod minimal_proxy;
 mod revert;
 mod standards;
 
 pub use interface::Interface;
+pub use interfaces::{Interfaces, InterfacesParts, KnownDiamond, KnownInterface, NodeAccess};
 pub use minimal_proxy::minimal_proxy_target;
 pub use revert::revert_reason;
 pub use standards::standards;

@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
-use api::dialect::Services;
+use api::dialect::Gate;
 use domain::{Address, BlockRef, VerifiedContract};
 use node::NodeError;
+use services::Services;
 use tokio::sync::Semaphore;
 
 use crate::error::DialectError;
@@ -13,12 +14,14 @@ const MAX_HEAVY: usize = 8;
 /// The services, and what the dialects share.
 pub(crate) struct App {
     pub(crate) services: Services,
+    /// Counts requests whose API key is not in a header.
+    pub(crate) gate: Gate,
     pub(crate) heavy: Arc<Semaphore>,
 }
 
 impl App {
-    pub(crate) fn new(services: Services) -> Self {
-        Self { services, heavy: Arc::new(Semaphore::new(MAX_HEAVY)) }
+    pub(crate) fn new(services: Services, gate: Gate) -> Self {
+        Self { services, gate, heavy: Arc::new(Semaphore::new(MAX_HEAVY)) }
     }
 
     pub(crate) async fn chain_id(&self) -> Result<u64, NodeError> {

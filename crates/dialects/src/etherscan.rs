@@ -64,7 +64,7 @@ pub(crate) fn dialect(app: Arc<App>) -> Dialect {
 async fn respond(State(app): State<Arc<App>>, request: Request) -> Response {
     let (mut head, body) = request.into_parts();
     let Ok(client) = Client::from_request_parts(&mut head, &()).await;
-    let gate = &app.services.gate;
+    let gate = &app.gate;
     let params = Params::read(gate, client, &head, body).await;
     let entry = match &params {
         Ok(params) if is_poll(params) => gate.check_uncounted(client).await,

@@ -14,7 +14,8 @@ mod sourcify;
 
 use std::sync::Arc;
 
-use api::dialect::{Dialect, Services};
+use api::dialect::{Dialect, Gate};
+use services::Services;
 
 /// The patterns of all routes.
 #[must_use]
@@ -24,7 +25,7 @@ pub fn list_routes() -> Vec<String> {
 
 /// All dialects.
 #[must_use]
-pub fn dialects(services: Services) -> Vec<Dialect> {
-    let app = Arc::new(app::App::new(services));
+pub fn dialects(services: Services, gate: Gate) -> Vec<Dialect> {
+    let app = Arc::new(app::App::new(services, gate));
     vec![etherscan::dialect(Arc::clone(&app)), sourcify::dialect(app)]
 }

@@ -1,4 +1,4 @@
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::{BlockNumber, BlockRef, ChainIdentity};
 
@@ -73,6 +73,13 @@ impl SyncStatus {
         self.tip.zip(self.node_head).map_or(0, |(tip, head)| tip.number.saturating_sub(head))
     }
 
+    /// Whether something that was read at this time is fresh enough. On a chain for development, whose state also changes without
+    /// a block, that is only for a moment.
+    #[must_use]
+    pub fn is_fresh(&self, read_at: Instant, cached_for: Duration) -> bool {
+        read_at.elapsed() < if self.is_dev_chain { DEV_CHAIN_CACHED_FOR } else { cached_for }
+    }
+
     /// Whether no block has arrived for much longer than the block interval.
     #[must_use]
     pub fn is_chain_quiet(&self, now: Instant) -> bool {
@@ -100,6 +107,8 @@ impl SyncStatus {
     }
 }
 
+/// How long something is cached on a chain for development.
+const DEV_CHAIN_CACHED_FOR: Duration = Duration::from_millis(400);
 /// More blocks than this are a fault of the node.
 const MAX_NODE_LAG: u64 = 10;
 

@@ -11,6 +11,7 @@ mod labels;
 mod nft_metadata;
 mod operator_names;
 mod top_accounts;
+mod transaction_details;
 mod transaction_traces;
 
 pub use accounts::{AccountError, AccountSource, AccountUnavailable, Accounts, MayCallNode, SourcedAccount};
@@ -25,4 +26,5 @@ pub use nft_metadata::{
 };
 pub use operator_names::OperatorNames;
 pub use top_accounts::{AccountListing, RankedAccount, TopAccounts};
+pub use transaction_details::TransactionDetails;
 pub use transaction_traces::{TraceUnavailable, TransactionTraces};

@@ -19,7 +19,7 @@ use domain::Address;
 use egress::{EgressConfig, Insecure};
 use node::{NodeClient, NodeConfig};
 use tokio_util::sync::CancellationToken;
-use verification::CompilationRecorder;
+use verification::{CompilationRecorder, CompilerConfig, CompilerSource, VerifierConfig};
 use web::Branding;
 
 use crate::{
@@ -76,7 +76,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     // Compilers are cached across demos.
     let compilers = user_folders::cache().unwrap_or_else(|| data.path().to_owned()).join("explorer").join("compilers");
     let memory = MemoryBudget::new(Some(MEMORY_MEGABYTES), None)?;
-    let mut compilers = api::CompilerConfig::new(compilers, api::CompilerSource::Npm);
+    let mut compilers = CompilerConfig::new(compilers, CompilerSource::Npm);
     // Idle compilers are other processes, and none is started until somebody verifies a contract.
     compilers.idle.bytes = MemoryBudget::default().idle_compilers();
     let node = NodeConfig::new(vec![rpc.url().parse()?]);
@@ -108,7 +108,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         },
         limits: limits(&options),
         services: ServicesConfig {
-            verifier: api::VerifierConfig::new(compilers),
+            verifier: VerifierConfig::new(compilers),
             nft_metadata: NftMetadata::OnChain,
             ipfs_gateway: None,
             top_accounts: true,

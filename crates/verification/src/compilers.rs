@@ -2,6 +2,7 @@
 
 mod budget;
 mod checksum;
+mod config;
 mod disk_cache;
 mod error;
 mod folder;
@@ -24,84 +25,17 @@ mod vyper;
 mod worker;
 mod workers;
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::Arc;
 
 pub(crate) use budget::CpuBudget;
+pub use config::{CompilerConfig, CompilerSource};
 pub use error::{CompileError, CompilersError};
-use folder::CompilerFile;
 use futures::future::BoxFuture;
 pub use idle::IdleLimits;
-use obtain::Known;
+pub(crate) use obtain::Compiler;
+use obtain::Inventory;
 pub(crate) use session::Session;
-use source::Source;
-use usage::Limits;
 pub use version::{CompilerVersion, VersionError};
-use workers::Workers;
-
-/// Compilers that are downloaded concurrently.
-const MAX_FETCHES: usize = 2;
-
-/// Where compilers that are not in the folder yet are downloaded from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CompilerSource {
-    /// The `solc` packages of the npm registry that npm is configured for.
-    Npm,
-    /// The base URL of a `list.json`, as the Solidity team publishes native builds for each platform.
-    List(String),
-    /// A local folder.
-    Folder(PathBuf),
-    /// Nowhere: only compilers in the folder are used.
-    Offline,
-}
-
-/// How compilers are obtained and run.
-#[derive(Debug, Clone)]
-pub struct CompilerConfig {
-    /// Where downloaded compilers are stored.
-    pub folder: PathBuf,
-    /// Size limit of the folder; the least recently used compilers are deleted first.
-    pub folder_bytes: u64,
-    pub source: CompilerSource,
-    /// The program that runs JavaScript builds.
-    pub node: PathBuf,
-    pub npm: PathBuf,
-    /// CPU time of one compilation.
-    pub time_limit: Duration,
-    pub memory_limit: u64,
-    /// Processes kept for the next source of their version.
-    pub idle: IdleLimits,
-}
-
-impl CompilerConfig {
-    #[must_use]
-    pub fn new(folder: PathBuf, source: CompilerSource) -> Self {
-        Self {
-            folder,
-            folder_bytes: 2 << 30,
-            source,
-            node: "node".into(),
-            npm: "npm".into(),
-            time_limit: Duration::from_secs(30),
-            memory_limit: 1 << 30,
-            idle: IdleLimits::default(),
-        }
-    }
-
-    fn limits(&self) -> Limits {
-        Limits { time: self.time_limit, memory: self.memory_limit }
-    }
-}
-
-/// A compiler on disk whose version has been checked.
-#[derive(Debug)]
-pub(crate) struct Compiler {
-    pub(crate) version: CompilerVersion,
-    program: CompilerFile,
-}
 
 /// A compiler that is on disk or can be downloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,48 +49,32 @@ pub struct AvailableCompiler {
 /// All compilers. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Compilers {
-    shared: Arc<Shared>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    config: CompilerConfig,
-    workers: Workers,
-    source: Source,
-    known: Mutex<Known>,
-    fetching: tokio::sync::Semaphore,
+    inventory: Arc<Inventory>,
 }
 
 impl Compilers {
     #[must_use]
     pub fn new(config: CompilerConfig) -> Self {
-        let shared = Shared {
-            workers: Workers::new(&config),
-            source: Source::new(&config),
-            config,
-            known: Mutex::default(),
-            fetching: tokio::sync::Semaphore::new(MAX_FETCHES),
-        };
-        Self { shared: Arc::new(shared) }
+        Self { inventory: Arc::new(Inventory::new(config)) }
     }
 
     /// A compiler of this version, downloaded if necessary. A version without a commit means the release.
     pub(crate) async fn get(&self, wanted: &CompilerVersion) -> Result<Arc<Compiler>, CompilersError> {
-        self.shared.get(wanted).await
+        self.inventory.get(wanted).await
     }
 
     /// Starts a series of compilations with one compiler and one CPU budget.
     pub(crate) fn session(&self, compiler: Arc<Compiler>, budget: CpuBudget) -> Session {
-        Session::new(Arc::clone(&self.shared), compiler, budget)
+        Session::new(Arc::clone(&self.inventory), compiler, budget)
     }
 
     /// Every compiler that is on disk or can be downloaded, newest first.
     pub fn available(&self) -> BoxFuture<'_, Result<Vec<AvailableCompiler>, CompilersError>> {
         Box::pin(async move {
-            let local = self.shared.local().await?;
+            let local = self.inventory.local().await?;
             let mut all: Vec<AvailableCompiler> =
                 local.into_iter().map(|(version, _)| AvailableCompiler { version, fetched: true }).collect();
-            match self.shared.source.all().await {
+            match self.inventory.source.all().await {
                 Ok(builds) => {
                     // A file name without a commit means the build of the release.
                     for one in &mut all {

@@ -18,7 +18,10 @@ use store::{SharedJobs, StoreError, VerifiedContracts};
 use tokio::{sync::watch, time::timeout};
 
 pub use self::metrics::VerificationMetrics;
-use crate::{Refusal, Verdict, Verifier, VerifyClient, VerifyError, VerifyRequest, VerifyStage, verify::Admitted};
+use crate::{
+    Refusal, VerifyClient, VerifyError, VerifyRequest,
+    verifier::{Admitted, Verdict, Verifier, VerifyStage},
+};
 
 /// Far more than the limits of a verification add up to.
 const MAX_TIME: Duration = Duration::from_secs(600);

@@ -5,29 +5,45 @@
 //! [`VerificationJobs`] runs it. [`KnownContracts`] finds what is verified.
 
 mod code;
+mod compilation;
 mod compilers;
+mod config;
 mod deployment;
+mod error;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;
 mod jobs;
 mod known;
+mod license;
 pub mod matching;
+mod on_chain;
+mod queue;
+mod record;
+mod request;
+mod search;
 pub mod settings;
 mod shortened;
-mod verify;
+#[cfg(test)]
+mod soundness;
+mod sources;
+mod verifier;
 
 pub use code::{Auxdata, CompiledCode, CompiledContract, LibraryLink, MetadataHash, OutputArtifacts, Span};
+pub use compilation::{Compilation, CompilationError, CompilationRecorder, NotRecorded};
 pub use compilers::{
     AvailableCompiler, CompileError, CompilerConfig, CompilerSource, CompilerVersion, Compilers, CompilersError,
     IdleLimits, VersionError,
 };
+pub use config::VerifierConfig;
+pub use error::VerifyError;
 pub use jobs::{JobEnd, JobHandle, JobStatus, VerificationJobs, VerificationMetrics};
 pub use known::KnownContracts;
+pub use license::is_license;
+pub use queue::{Allowance, QueueConfig, VerifyClient};
+pub use request::{OptimizerChoice, VerifyRequest};
+pub use search::{FunctionsDiffer, Refusal, Stopped, Tried};
 pub use shortened::shortened;
-pub use verify::{
-    Allowance, Compilation, CompilationError, CompilationRecorder, FunctionsDiffer, MissingSource, NotRecorded,
-    OptimizerChoice, QueueConfig, Refusal, Sources, SourcesError, Stopped, Tried, Verdict, Verifier, VerifierConfig,
-    VerifierParts, VerifyClient, VerifyError, VerifyRequest, VerifyStage, is_license,
-};
+pub use sources::{MissingSource, Sources, SourcesError};
+pub use verifier::{Verdict, Verifier, VerifierParts, VerifyStage};

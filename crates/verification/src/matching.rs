@@ -3,6 +3,7 @@
 //! There must be no false match, so every exception is narrow: bytes may differ only where the compiler declares that they
 //! are set after compilation, or in the compiler's own metadata, not in bytes that merely look like it.
 
+mod code_match;
 mod creation;
 mod difference;
 mod fill;
@@ -12,35 +13,14 @@ mod runtime;
 mod tests;
 mod vyper;
 
-use std::collections::BTreeMap;
-
-use alloy_primitives::{Address, Bytes};
+use alloy_primitives::Bytes;
+pub use code_match::{CodeMatch, Deployed};
 pub use creation::{compare_creation, creation_template};
 pub use difference::Difference;
 use domain::Language;
 pub use domain::MatchKind;
 
 use crate::CompiledContract;
-
-/// A contract on the chain.
-#[derive(Debug, Clone, Copy)]
-pub struct Deployed<'a> {
-    pub address: Address,
-    pub runtime: &'a [u8],
-    /// The creation code followed by the constructor arguments; None if unknown.
-    pub creation: Option<&'a [u8]>,
-}
-
-/// A match, and the values that were filled in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CodeMatch {
-    pub kind: MatchKind,
-    /// Whether the contract's own address was filled in, as in libraries.
-    pub names_own_address: bool,
-    pub libraries: BTreeMap<String, Address>,
-    /// Values that the constructor wrote into the code, by the compiler's AST id of the variable.
-    pub immutables: BTreeMap<String, Bytes>,
-}
 
 /// The comparison of a compiled contract. Runtime code and creation code are compared independently.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -59,7 +59,7 @@ async fn get_address(
     // value for "unknown".
     let SourcedAccount { account, source } = app.accounts.get_with_source(tip, address).await?;
     let coverage = app.chain.coverage().await?;
-    let labels = app.names.labels();
+    let labels = app.operator_names.labels();
     let label = labels.find(&address);
     let token = token.map(|token| wire::Token::new(token, app.token_prefix(), coverage));
     let verified = find_source(&*app.verified, address, account.code).await?;
@@ -80,7 +80,7 @@ async fn get_unindexed(app: &ApiState, address: Address) -> Result<JsonResponse<
     let tip = app.chain.find_tip().await?.ok_or(ApiError::AddressNotFound)?;
     let account = app.accounts.find_unindexed(tip, address, &|| true).await?.ok_or(ApiError::AddressNotFound)?;
     let source = find_source(&*app.verified, address, account.code).await?;
-    let labels = app.names.labels();
+    let labels = app.operator_names.labels();
     let detail = wire::AddressDetail::unindexed(address, &account, labels.find(&address)).with_source(source);
     let response = JsonResponse::new(detail.with_coverage(app.chain.coverage().await?), Freshness::UntilNextBlock);
     Ok(if account.block == tip.number { response.cacheable() } else { response })

@@ -105,7 +105,7 @@ async fn select(
         }
         Selection::DexTrades(selection) => {
             let page = list_trades(app, &selection, window).await?;
-            let dexes = app.names.dexes();
+            let dexes = app.operator_names.dexes();
             records(page, |trade| QueryRecord::DexTrade(wire::DexTrade::new(trade, &dexes)))
         }
     })
@@ -119,6 +119,6 @@ fn records<T>(page: Page<T>, record: impl FnMut(T) -> QueryRecord) -> Page<Query
 async fn list_trades(app: &App, selection: &TradeSelection, window: PageRequest) -> Result<Page<Trade>, ApiError> {
     let TradeSelection { maker, dex, blocks } = selection;
     let (maker, blocks) = (*maker, *blocks);
-    let exchanges = dex.as_ref().map(|dex| app.names.dexes().exchanges(dex));
+    let exchanges = dex.as_ref().map(|dex| app.operator_names.dexes().exchanges(dex));
     Ok(app.chain.list_trades(&TradeFilter { maker, pool: None, exchanges, blocks }, window).await?)
 }

@@ -1,6 +1,6 @@
 mod parts;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::extract::State;
 use contracts::revert_reason;
@@ -115,13 +115,13 @@ async fn get_transaction(
     };
     let block = app.chain.find_block(BlockId::Hash(transaction.block_hash)).await?;
     let base_fee = block.and_then(|block| block.base_fee_per_gas);
-    let detail = find_detail(&app, &transaction).await;
-    let failure = find_failure(&app, &transaction, detail.as_ref()).await;
+    let detail = app.details.find(&transaction).await;
+    let failure = find_failure(&app, &transaction, detail.as_deref()).await;
     let is_complete = detail.is_some() && (transaction.succeeded || failure.is_some());
     // A contract that is verified later can give a failure other words.
     let is_lasting = is_complete && transaction.succeeded;
     let freshness = if is_lasting { app.freshness_of(transaction.block_number) } else { Freshness::UntilNextBlock };
-    let found = wire::TransactionDetail::new(transaction, base_fee, detail, failure);
+    let found = wire::TransactionDetail::new(transaction, base_fee, detail.map(Arc::unwrap_or_clone), failure);
     let response = JsonResponse::new(wire::FoundTransaction::Mined(Box::new(found)), freshness);
     // What the node says about a transaction in this block never changes.
     Ok(if is_complete { response.cacheable() } else { response })
@@ -154,15 +154,4 @@ async fn find_failure(
     let interfaces = interfaces.and_then(Result::ok).unwrap_or_default();
     let reason = failure.data.as_ref().map(|data| revert_reason(Some(data), "", &interfaces));
     Some(wire::TransactionFailure::new(failure, reason))
-}
-
-/// What the node has about a transaction; None if it is unavailable or has the transaction in another block.
-async fn find_detail(app: &ApiState, transaction: &Transaction) -> Option<TransactionDetail> {
-    if app.node.silent_for().is_some_and(|waited| waited >= UNRESPONSIVE_AFTER) {
-        return None;
-    }
-    let found = timeout(NODE_TIMEOUT, app.node.find_transaction(transaction.hash)).await.ok()?;
-    let found =
-        found.inspect_err(|error| tracing::debug!(%error, "cannot fetch the transaction from the node")).ok()?;
-    found.filter(|detail| detail.block_hash == transaction.block_hash)
 }

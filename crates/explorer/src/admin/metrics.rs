@@ -11,13 +11,14 @@ use std::{sync::Arc, time::Duration};
 
 use ::node::NodeClient;
 use ::webhooks::DeliveryMetrics;
-use api::{ApiMetrics, VerificationJobs};
+use api::ApiMetrics;
 use domain::{ReplicaStatus, SyncStatus, TaskState, TaskStatus};
 use enrichment::TopAccounts;
 use ingest::Progress;
 use metrics::{Counter, Text};
 use store::{CacheUse, Store, WebhookRecords};
 use tokio::sync::watch;
+use verification::VerificationJobs;
 
 use self::http::HttpMetrics;
 use crate::config::{memory::MemoryBudget, roles::Roles};

@@ -3,10 +3,11 @@
 use std::{path::Path, str::FromStr};
 
 use anyhow::bail;
-use api::{CompilerConfig, CompilerSource, VerifierConfig};
+
 use clap::ValueEnum;
 use enrichment::IpfsGateway;
 use serde::Deserialize;
+use verification::{CompilerConfig, CompilerSource, VerifierConfig};
 
 use super::{memory::MemoryBudget, options::options, values::parsed};
 

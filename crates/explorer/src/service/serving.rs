@@ -5,8 +5,9 @@ use std::{net::SocketAddr, sync::Arc};
 use anyhow::Context;
 use api::{ApiParts, ApiState, KeyUses};
 use domain::{ChainTokenPrefix, TokenPrefix};
-use enrichment::{Accounts, Failures, IpfsGateway, NftMetadataFetcher, NftMetadataParts, OperatorNames, TopAccounts};
+use enrichment::{IpfsGateway, NftMetadataFetcher, NftMetadataParts, OperatorNames, TopAccounts};
 use node::NodeClient;
+use services::{Services, ServicesParts};
 use store::{SharedJobs, SharedQuotas};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -48,14 +49,6 @@ pub(super) struct Serving {
     pub(super) served: Served,
 }
 
-/// What is read from the node, or put together from several sources, while it is served.
-struct Enrichment {
-    accounts: Arc<Accounts>,
-    failures: Arc<Failures>,
-    nft_metadata: Option<Arc<NftMetadataFetcher>>,
-    top_accounts: Option<Arc<TopAccounts>>,
-}
-
 pub(super) async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).await.with_context(|| {
         format!(
@@ -72,50 +65,25 @@ impl Serving {
     ) -> anyhow::Result<Self> {
         let ServingConfig { limits, pages, services, response_cache_bytes } = config;
         let LimitsConfig { access, requests, pages_per_minute, proxies, connections } = limits;
-        let (index, supervisor, node) = (parts.index, parts.supervisor, parts.node.for_users());
-        let ServicesConfig { verifier, nft_metadata, ipfs_gateway, top_accounts } = services;
-        let enrichment = Enrichment {
-            accounts: Arc::new(Accounts::new(node.clone(), index.store.accounts(), index.sync.clone())),
-            failures: Arc::new(Failures::new(node.clone(), index.store.failures())),
-            nft_metadata: start_nft_metadata(&parts, nft_metadata, ipfs_gateway),
-            top_accounts: top_accounts.then(|| start_top_accounts(&parts)),
-        };
+        let (index, supervisor) = (parts.index, parts.supervisor);
         let shared = index.shared.as_ref();
+        let services = start_services(&parts, services);
         let state = ApiState::new(ApiParts {
-            chain: index.store.reader(),
-            accounts: Arc::clone(&enrichment.accounts),
-            failures: Arc::clone(&enrichment.failures),
-            nft_metadata: enrichment.nft_metadata.clone(),
-            top_accounts: enrichment.top_accounts.clone(),
+            services: services.clone(),
             records: index.store.user_records(),
-            verified: index.store.verified_contracts(),
-            verifier,
             webhooks: parts.hooks.registry(),
-            node: node.clone(),
-            sync: index.sync.clone(),
             replica: shared.and_then(|shared| shared.replica()),
             tasks: supervisor.tasks(),
-            names: Arc::clone(&parts.names),
             access,
             limits: requests,
             shared_quotas: shared.map(|shared| Arc::new(shared.quotas()) as Arc<dyn SharedQuotas>),
-            shared_jobs: shared.map(|shared| Arc::new(shared.running_jobs()) as Arc<dyn SharedJobs>),
             proxies: proxies.clone(),
             token_prefix: parts.token_prefix,
             response_cache_bytes,
         });
-        let services = state.services();
         let base_path = pages.public_url.as_ref().map(PublicUrl::base_path).unwrap_or_default();
         let pages = web::router(WebParts {
-            chain: services.chain.clone(),
-            accounts: services.accounts.clone(),
-            failures: enrichment.failures,
-            nft_metadata: enrichment.nft_metadata,
-            top_accounts: enrichment.top_accounts.clone(),
-            node,
-            verified: services.verified.clone(),
-            jobs: services.jobs.clone(),
-            sync: index.sync.clone(),
+            services: services.clone(),
             names: Names {
                 operator: parts.names,
                 token_prefix: parts.page_prefix,
@@ -136,9 +104,9 @@ impl Serving {
             http: Arc::clone(&http),
             api: state.metrics(),
             jobs: services.jobs.clone(),
-            top_accounts: enrichment.top_accounts,
+            top_accounts: services.top_accounts.clone(),
         };
-        let dialects = dialects::dialects(services);
+        let dialects = dialects::dialects(services, state.gate());
         let router = site::router(api::router(state, dialects), pages, http, base_path);
         let listener = parts.listener;
         let task = tokio::spawn(async move {
@@ -146,6 +114,23 @@ impl Serving {
         });
         Ok(Self { task, key_uses, served })
     }
+}
+
+/// The one place where services are made.
+fn start_services(parts: &ServingParts<'_>, config: ServicesConfig) -> Services {
+    let ServicesConfig { verifier, nft_metadata, ipfs_gateway, top_accounts } = config;
+    let index = parts.index;
+    let shared = index.shared.as_ref();
+    Services::new(ServicesParts {
+        store: &*index.store,
+        node: parts.node.for_users(),
+        sync: index.sync.clone(),
+        operator_names: Arc::clone(&parts.names),
+        verifier,
+        shared_jobs: shared.map(|shared| Arc::new(shared.running_jobs()) as Arc<dyn SharedJobs>),
+        nft_metadata: start_nft_metadata(parts, nft_metadata, ipfs_gateway),
+        top_accounts: top_accounts.then(|| start_top_accounts(parts)),
+    })
 }
 
 fn start_nft_metadata(

@@ -435,7 +435,7 @@ async fn a_contract_is_compiled_once_and_its_jobs_are_known_everywhere() {
     let anvil = Anvil::start().await;
     let launch = |name: &str| {
         let launch = role(anvil.url(), &url, name).argument("--compiler-source", compilers().display());
-        launch.argument("--log", "info,verification::verify=debug")
+        launch.argument("--log", "info,verification=debug")
     };
     let (one, two) = (launch("serve").start().await, launch("serve").start().await);
     let _indexing = role(anvil.url(), &url, "index").spawn();

@@ -9,7 +9,8 @@ use tokio::{
 };
 
 use super::{
-    CompileError, CompilerConfig, CompilerVersion, CompilersError, CpuBudget, VersionError,
+    CompileError, CompilerVersion, CompilersError, CpuBudget, VersionError,
+    config::CompilerConfig,
     process::{Bounds, Process, describe_exit},
     usage::run_within_limits,
 };

@@ -5,29 +5,52 @@ use std::{
     collections::{BTreeMap, HashMap},
     io,
     path::{Path, PathBuf},
-    sync::{Arc, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use domain::Language;
-use tokio::task::spawn_blocking;
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use super::{
-    Compiler, CompilerSource, CompilerVersion, CompilersError, Shared, VersionError,
+    CompilerVersion, CompilersError, VersionError,
     checksum::{self, Executable},
+    config::{CompilerConfig, CompilerSource},
     disk_cache,
     folder::{self, CompilerFile},
-    native, vyper,
+    native,
+    source::Source,
+    vyper,
+    workers::Workers,
 };
 
 /// How long a build that could not be downloaded is not tried again: any client can request it.
 const RETRY_DELAY: Duration = Duration::from_secs(60);
+/// Compilers that are downloaded concurrently.
+const MAX_FETCHES: usize = 2;
 /// A file may turn out to be mislabelled; then the choice is made again without it.
 const MAX_CHOICES: usize = 4;
 
+/// A compiler on disk whose version has been checked.
+#[derive(Debug)]
+pub(crate) struct Compiler {
+    pub(crate) version: CompilerVersion,
+    pub(super) program: CompilerFile,
+}
+
+/// The compilers on disk, and those that can be downloaded.
+#[derive(Debug)]
+pub(super) struct Inventory {
+    pub(super) config: CompilerConfig,
+    pub(super) workers: Workers,
+    pub(super) source: Source,
+    known: Mutex<Known>,
+    fetching: Semaphore,
+}
+
 /// State of the compilers beyond the files in the folders.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+struct Known {
     /// Compilers whose version has been checked. One with further references is in use.
     ready: BTreeMap<PathBuf, Arc<Compiler>>,
     /// The versions that files reported when they were run.
@@ -53,7 +76,17 @@ impl Choice {
     }
 }
 
-impl Shared {
+impl Inventory {
+    pub(super) fn new(config: CompilerConfig) -> Self {
+        Self {
+            workers: Workers::new(&config),
+            source: Source::new(&config),
+            config,
+            known: Mutex::default(),
+            fetching: Semaphore::new(MAX_FETCHES),
+        }
+    }
+
     pub(super) async fn get(self: &Arc<Self>, wanted: &CompilerVersion) -> Result<Arc<Compiler>, CompilersError> {
         for _ in 0..MAX_CHOICES {
             if let Some(compiler) = self.find_ready(wanted) {
@@ -61,9 +94,9 @@ impl Shared {
                 return Ok(compiler);
             }
             let choice = self.choose(wanted).await?;
-            let shared = Arc::clone(self);
+            let inventory = Arc::clone(self);
             // Spawned, so that the download continues for other callers when this future is dropped.
-            let task = tokio::spawn(async move { shared.obtain(choice).await });
+            let task = tokio::spawn(async move { inventory.obtain(choice).await });
             task.await.unwrap_or_else(|error| Err(CompilersError::Storage(io::Error::other(error))))?;
         }
         Err(CompilersError::FetchFailed(format!("the files for {wanted} keep changing")))
@@ -256,7 +289,7 @@ impl Shared {
 
     fn mark_checking<'a>(&'a self, path: &Path) -> Checking<'a> {
         self.known().checking.push(path.to_owned());
-        Checking { shared: self, path: path.to_owned() }
+        Checking { inventory: self, path: path.to_owned() }
     }
 }
 
@@ -271,13 +304,13 @@ fn no_vyper(wanted: &CompilerVersion) -> String {
 
 /// While this exists, the file is not deleted to make room.
 struct Checking<'a> {
-    shared: &'a Shared,
+    inventory: &'a Inventory,
     path: PathBuf,
 }
 
 impl Drop for Checking<'_> {
     fn drop(&mut self) {
-        let mut known = self.shared.known();
+        let mut known = self.inventory.known();
         if let Some(index) = known.checking.iter().position(|path| *path == self.path) {
             known.checking.swap_remove(index);
         }

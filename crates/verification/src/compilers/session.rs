@@ -3,7 +3,11 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use super::{
-    CompileError, Compiler, CompilerVersion, CpuBudget, Shared, folder::CompilerFile, model_checker, native, vyper,
+    CompileError, CompilerVersion, CpuBudget,
+    folder::CompilerFile,
+    model_checker, native,
+    obtain::{Compiler, Inventory},
+    vyper,
     worker::Worker,
 };
 
@@ -11,15 +15,15 @@ use super::{
 /// process between compilations, and its file is not deleted meanwhile.
 #[derive(Debug)]
 pub(crate) struct Session {
-    shared: Arc<Shared>,
+    inventory: Arc<Inventory>,
     compiler: Arc<Compiler>,
     budget: CpuBudget,
     worker: Mutex<Option<Worker>>,
 }
 
 impl Session {
-    pub(super) fn new(shared: Arc<Shared>, compiler: Arc<Compiler>, budget: CpuBudget) -> Self {
-        Self { shared, compiler, budget, worker: Mutex::default() }
+    pub(super) fn new(inventory: Arc<Inventory>, compiler: Arc<Compiler>, budget: CpuBudget) -> Self {
+        Self { inventory, compiler, budget, worker: Mutex::default() }
     }
 
     pub(crate) fn compiler(&self) -> &Compiler {
@@ -40,14 +44,14 @@ impl Session {
         if self.is_exhausted() {
             return Err(self.budget.exhausted());
         }
-        let config = &self.shared.config;
+        let config = &self.inventory.config;
         match &self.compiler.program {
             CompilerFile::NativeVyper(path) => vyper::compile_with_program(path, input, config, &self.budget).await,
             CompilerFile::VyperPackage(path) => vyper::compile_with_package(path, input, config, &self.budget).await,
             CompilerFile::Native(path) => native::compile(path, self.solc_input(input), config, &self.budget).await,
             CompilerFile::Soljson(path) => {
                 let input = self.solc_input(input);
-                let workers = &self.shared.workers;
+                let workers = &self.inventory.workers;
                 let mut slot = self.worker.lock().await;
                 let worker = match slot.take() {
                     Some(worker) => worker,
@@ -68,7 +72,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         if let Some(worker) = self.worker.get_mut().take() {
-            self.shared.workers.put_back(worker);
+            self.inventory.workers.put_back(worker);
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::{
-    CompilerConfig, CompilerSource, CompilerVersion, CompilersError,
+    CompilerVersion, CompilersError,
+    config::{CompilerConfig, CompilerSource},
     folder::{CompilerFile, native_file, soljson_path},
     list::{BuildList, Program},
     npm::Npm,

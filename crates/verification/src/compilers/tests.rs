@@ -1,6 +1,10 @@
 //! Downloads, checks, runs and stops real compilers, from the folder that `./test` fills.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -9,7 +13,7 @@ use tokio::{
     net::TcpListener,
 };
 
-use super::*;
+use super::{folder::CompilerFile, *};
 
 const VERSION: &str = "0.8.20+commit.a1b79de6";
 
@@ -87,7 +91,7 @@ async fn a_process_is_reused_and_one_that_hangs_is_killed() {
     let (compilers, _folder) = compilers(|config| config.time_limit = Duration::from_secs(5));
     let compiler = compilers.get(&version(VERSION)).await.unwrap();
     assert_eq!(compiler.version.to_string(), VERSION);
-    let processes = || compilers.shared.workers.processes();
+    let processes = || compilers.inventory.workers.processes();
     let first = processes();
     compiles(&compilers, &compiler).await;
     compiles(&compilers, &compiler).await;
@@ -124,10 +128,10 @@ async fn an_idle_process_expires_without_another_request() {
     let session = session(&compilers, &compiler);
     session.compile(input("contract A {}")).await.unwrap();
     drop(session);
-    let idle = compilers.shared.workers.processes();
+    let idle = compilers.inventory.workers.processes();
     assert_eq!(idle.len(), 1);
     ends(idle[0]).await;
-    assert!(compilers.shared.workers.processes().is_empty());
+    assert!(compilers.inventory.workers.processes().is_empty());
 }
 
 #[cfg(target_os = "linux")]
@@ -136,16 +140,16 @@ async fn idle_processes_stay_within_the_memory_limit() {
     let (compilers, _folder) = compilers(|config| config.idle.bytes = 1 << 20);
     let compiler = compilers.get(&version(VERSION)).await.unwrap();
     assert!(
-        compilers.shared.workers.processes().is_empty(),
+        compilers.inventory.workers.processes().is_empty(),
         "the process that reported its version is too large to be kept"
     );
     let session = session(&compilers, &compiler);
     for _ in 0..2 {
         session.compile(input("contract A {}")).await.unwrap();
     }
-    assert!(compilers.shared.workers.processes().is_empty(), "within a verification its process is kept");
+    assert!(compilers.inventory.workers.processes().is_empty(), "within a verification its process is kept");
     drop(session);
-    assert!(compilers.shared.workers.processes().is_empty());
+    assert!(compilers.inventory.workers.processes().is_empty());
 }
 
 #[cfg(target_os = "linux")]

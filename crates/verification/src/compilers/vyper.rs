@@ -8,7 +8,8 @@ use std::{
 use domain::Language;
 
 use super::{
-    CompileError, CompilerConfig, CompilerVersion, CompilersError, CpuBudget,
+    CompileError, CompilerVersion, CompilersError, CpuBudget,
+    config::CompilerConfig,
     disk_cache::TemporaryFolder,
     native::{run, run_program},
 };

@@ -6,7 +6,8 @@ use std::{path::Path, time::Duration};
 use tokio::time::timeout;
 
 use super::{
-    CompileError, CompilerConfig, CompilerVersion, CompilersError, CpuBudget,
+    CompileError, CompilerVersion, CompilersError, CpuBudget,
+    config::CompilerConfig,
     idle::IdleWorkers,
     node::Node,
     process::{Bounds, Process},

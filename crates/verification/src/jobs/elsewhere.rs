@@ -10,7 +10,10 @@ use domain::{JobId, JobResult, JobVerdict, VerificationJob};
 use store::{JOB_LEASE, SharedJobs, StoreError};
 
 use super::{Job, JobStatus, MAX_TIME, Shared};
-use crate::{VerifyError, VerifyRequest, VerifyStage, verify::Admitted};
+use crate::{
+    VerifyError, VerifyRequest,
+    verifier::{Admitted, VerifyStage},
+};
 
 /// How often a job of another process is looked at.
 const POLL: Duration = Duration::from_millis(200);

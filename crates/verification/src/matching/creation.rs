@@ -3,10 +3,12 @@ use std::collections::BTreeMap;
 use alloy_dyn_abi::JsonAbiExt;
 use alloy_primitives::{Address, Bytes};
 use contracts::Interface;
-use domain::{CreationTemplate, Language, LibraryOffset};
+use domain::{CreationTemplate, Language, LibraryOffset, MatchKind};
 
 use super::{
-    CodeMatch, Difference, MatchKind, fill,
+    code_match::CodeMatch,
+    difference::Difference,
+    fill,
     metadata::{copy_metadata, own_auxdata, proves_sources, regions},
     runtime::difference,
     vyper,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use alloy_primitives::{Address, Bytes};
 
-use super::Difference;
+use super::difference::Difference;
 use crate::{CompiledCode, CompiledContract};
 
 /// A library starts with a push of its own address (zero until deployed), to reject direct calls.

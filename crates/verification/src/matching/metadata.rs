@@ -1,6 +1,6 @@
 //! Locates the compiler's metadata in code, and decides what may differ in it.
 
-use super::Difference;
+use super::difference::Difference;
 use crate::{Auxdata, CompiledContract, code::hash_metadata};
 
 /// The auxdata at the end of compiled runtime code. A constant can look the same, so the hash in it must be the hash of the

@@ -1,5 +1,9 @@
+use domain::MatchKind;
+
 use super::{
-    CodeMatch, Deployed, Difference, MatchKind, fill,
+    code_match::{CodeMatch, Deployed},
+    difference::Difference,
+    fill,
     metadata::{copy_metadata, differing, looks_like_metadata, own_auxdata, proves_sources, regions, same_compiler},
 };
 use crate::{Auxdata, CompiledContract};

@@ -2,9 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use domain::CreationTemplate;
+use domain::{CreationTemplate, MatchKind};
 
-use super::{CodeMatch, Deployed, Difference, MatchKind, fill, runtime::difference};
+use super::{
+    code_match::{CodeMatch, Deployed},
+    difference::Difference,
+    fill,
+    runtime::difference,
+};
 use crate::{CompiledContract, code::VyperFooter};
 
 /// Every byte must be the same except immutable variables, whose number the compiler states. The match is partial: nothing in

@@ -5,14 +5,13 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
-use contracts::standards;
+use contracts::{KnownInterface, standards};
 use node::TracedFrame;
 
 use super::transaction::Traced;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
-    interfaces::KnownInterface,
     state::{App, WebState},
     view::{AddressLink, Amount, PageNames, TransactionLink, counted, grouped, sanitize_name, short},
 };
@@ -51,7 +50,7 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
         Err(not_found) => return Ok(not_found),
     };
     let names = &app.page_names();
-    let Traced { trace: tree, missing } = Traced::new(app.details.find_call_tree(hash).await);
+    let Traced { trace: tree, missing } = Traced::new(app.node_calls.run_long(app.node.find_call_tree(hash)).await);
     let calls = app.call_rows(&tree.frames, names).await?;
     let full = format!("{hash:#x}");
     let title = format!("Calls of transaction {}", short(&full));
@@ -78,7 +77,7 @@ impl WebState {
         let mut interfaces: Vec<(domain::Address, Vec<KnownInterface>)> = Vec::new();
         for to in frames.iter().filter_map(|frame| frame.to.filter(|_| frame.selector.is_some())) {
             if interfaces.len() < MAX_CONTRACTS && interfaces.iter().all(|(known, _)| *known != to) {
-                interfaces.push((to, self.interfaces_of(to).await?));
+                interfaces.push((to, self.interfaces.of(to, &self.node_calls).await?));
             }
         }
         let method = |frame: &TracedFrame| {

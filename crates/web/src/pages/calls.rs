@@ -13,9 +13,9 @@ use node::CallBlock;
 use serde_json::value::RawValue;
 
 use crate::{
-    details::NodeCallRefused,
     error::PageError,
     form::{Audience, FormAnswer, FormFields},
+    node_calls::NodeCallRefused,
     state::{App, WebState},
 };
 
@@ -61,7 +61,7 @@ impl WebState {
         };
         let function = fields.text("function");
         let call = FunctionCall { address, function, arguments, from: None, at: CallBlock::Latest };
-        match self.details.call_contract(self.calls.encode(&call)).await {
+        match self.node_calls.run_long(self.calls.encode(&call)).await {
             Ok(Ok(input)) => FormAnswer::new(StatusCode::OK, input.to_string()),
             Ok(Err(error)) => failure(&error),
             Err(refused) => refusal(refused),
@@ -88,7 +88,7 @@ impl WebState {
             },
         };
         let call = FunctionCall { address, function: fields.text("function"), arguments, from, at };
-        Ok(match self.details.call_contract(self.calls.call(&call)).await {
+        Ok(match self.node_calls.run_long(self.calls.call(&call)).await {
             Ok(Ok(result)) => {
                 let result = result.each_once();
                 let text = result.as_text().map(str::to_owned);

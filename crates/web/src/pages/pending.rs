@@ -34,7 +34,7 @@ impl WebState {
     /// The page of a transaction that is not indexed.
     pub(super) async fn show_unindexed(&self, hash: B256) -> Result<Response, PageError> {
         let tip = self.sync.borrow().tip.map_or(0, |tip| tip.number);
-        match self.details.find_pending(hash).await {
+        match self.node_calls.run(self.node.find_pending(hash)).await {
             Some(Ok(Some(found))) if found.is_ahead_of(tip) => self.show_pending(&found).await,
             Some(Ok(Some(_))) => self.not_found(UNKNOWN, "The node has it in a block that is not indexed.").await,
             Some(Ok(None)) => self.not_found(
@@ -52,7 +52,7 @@ impl WebState {
         let full = format!("{:#x}", tx.hash);
         let mut known = None;
         if let (Some(to), Some(selector)) = (tx.to, tx.method()) {
-            let interfaces = self.interfaces_of(to).await?;
+            let interfaces = self.interfaces.of(to, &self.node_calls).await?;
             known = interfaces.iter().find_map(|interface| interface.function_name(selector)).map(sanitize_name);
         }
         let names = &self.page_names();

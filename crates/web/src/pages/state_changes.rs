@@ -52,7 +52,8 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
         Ok(hash) => hash,
         Err(not_found) => return Ok(not_found),
     };
-    let Traced { trace: changes, missing } = Traced::new(app.details.find_state_changes(hash).await);
+    let Traced { trace: changes, missing } =
+        Traced::new(app.node_calls.run_long(app.node.find_state_changes(hash)).await);
     let names = &app.page_names();
     let full = format!("{hash:#x}");
     let title = format!("State changes of transaction {}", short(&full));

@@ -1,6 +1,6 @@
 mod summary;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use alloy_primitives::hex;
 use askama::Template;
@@ -9,7 +9,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use contracts::{decode::Decoded, revert_reason, standards};
+use contracts::{KnownInterface, decode::Decoded, revert_reason, standards};
 use domain::{
     Address, B256, BlockId, FailureSource, InternalFilter, Order, Page, PageRequest, Transaction, TransactionDetail,
     U256,
@@ -19,10 +19,9 @@ use node::NodeError;
 use summary::{Part, SummaryInput};
 
 use crate::{
-    details::NodeCallRefused,
     error::PageError,
     frame::{Frame, Section},
-    interfaces::KnownInterface,
+    node_calls::NodeCallRefused,
     state::{App, WebState},
     view::{
         AddressLink, Amount, BlockLink, DecodedView, FieldValue, InternalRow, LogRow, Moment, PageNames, TradeRow,
@@ -121,7 +120,7 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
         events.map(|events| (events.transfers, events.trades)).unwrap_or((Page::empty(0), Page::empty(0)));
     let in_order = PageRequest { offset: 0, limit: SHOWN_EVENTS, order: Order::OldestFirst };
     let internal = app.chain.list_internal_transactions(&InternalFilter::of(tx.hash), in_order).await?.page;
-    let detail = app.details.of(&tx).await;
+    let detail = app.transaction_detail(&tx).await;
     let interfaces = app.transaction_interfaces(&tx, detail.as_deref()).await?;
     let method = tx.to.zip(tx.method).and_then(|(to, selector)| interfaces.function_name(to, selector));
     let method = method.unwrap_or_else(|| method_name(&tx));
@@ -203,7 +202,7 @@ pub(super) async fn show_input(State(app): State<App>, Path(hash): Path<String>)
     let Some(tx) = app.chain.find_transaction(hash).await? else {
         return app.not_found("No such transaction", "Its input is available once it is in an indexed block.").await;
     };
-    match app.details.of(&tx).await {
+    match app.transaction_detail(&tx).await {
         Some(detail) => Ok(hex::encode_prefixed(&detail.input).into_response()),
         None => Ok((StatusCode::SERVICE_UNAVAILABLE, "The node is unavailable: try again shortly.\n").into_response()),
     }
@@ -228,6 +227,15 @@ impl<T: Default> Traced<T> {
 }
 
 impl WebState {
+    /// None if the node is unavailable, or if it has the transaction in another block than the index. One that is cached costs
+    /// the client nothing.
+    async fn transaction_detail(&self, tx: &Transaction) -> Option<Arc<TransactionDetail>> {
+        match self.details.find_cached(tx) {
+            Some(cached) => Some(cached),
+            None => self.node_calls.run(self.details.find(tx)).await?,
+        }
+    }
+
     /// The hash of an indexed transaction, which the node can trace; otherwise the page that says what is wrong.
     pub(super) async fn traced_hash(&self, hash: &str) -> Result<Result<B256, Response>, PageError> {
         let Ok(hash) = hash.parse() else {
@@ -259,7 +267,8 @@ impl WebState {
                 contracts.push(address);
             }
         }
-        let look_up = async |address| Ok::<_, PageError>((address, self.interfaces_of(address).await?));
+        let look_up =
+            async |address| Ok::<_, PageError>((address, self.interfaces.of(address, &self.node_calls).await?));
         Ok(TransactionInterfaces {
             interfaces: try_join_all(contracts.into_iter().map(look_up)).await?.into_iter().collect(),
         })
@@ -277,7 +286,7 @@ impl WebState {
         if tx.succeeded {
             return None;
         }
-        let found = self.details.call_node(self.failures.find(tx, detail)).await;
+        let found = self.node_calls.run(self.failures.find(tx, detail)).await;
         Some(match found {
             Some(Ok(Some(failure))) => {
                 let interfaces = tx.to.map(|to| interfaces.of(to)).unwrap_or_default();

@@ -1,11 +1,10 @@
 //! Logs, decoded where their event is known.
 
 use alloy_primitives::hex;
-use contracts::{decode::Decoded, standards};
+use contracts::{KnownInterface, decode::Decoded, standards};
 use domain::{B256, IndexedLog, Log, LogEvent};
 
 use super::{AddressLink, BlockLink, DecodedView, Moment, PageNames, TransactionLink};
-use crate::interfaces::KnownInterface;
 
 /// Maximum bytes of data on a page.
 const SHOWN_DATA: usize = 4 * 1024;

@@ -3,11 +3,10 @@
 
 use std::collections::HashMap;
 
-use contracts::standards;
+use contracts::{KnownInterface, standards};
 use domain::{Address, Selector, Transaction};
 
 use super::sanitize_name;
-use crate::interfaces::KnownInterface;
 
 /// The interfaces of the contracts that the transactions of a page call.
 #[derive(Debug, Default)]

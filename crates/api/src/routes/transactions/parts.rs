@@ -62,7 +62,7 @@ async fn list_transaction_trades(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<JsonResponse<wire::TransactionTradeList>, ApiError> {
     let events = find_events(&app, hash, paging).await?;
-    let list = wire::TransactionTradeList::new(events.trades, paging, &app.names.dexes());
+    let list = wire::TransactionTradeList::new(events.trades, paging, &app.operator_names.dexes());
     Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }
 

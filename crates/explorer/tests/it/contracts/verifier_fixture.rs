@@ -83,7 +83,7 @@ impl VerifierFixture {
         let mut launch = Launch::run(anvil.url())
             .argument("--compiler-source", compilers.display())
             .argument("--trusted-proxy", "127.0.0.1")
-            .argument("--log", "info,verification::verify=debug");
+            .argument("--log", "info,verification=debug");
         for (name, value) in options {
             launch = launch.argument(name, value);
         }

@@ -66,7 +66,7 @@ impl TabRequest<'_> {
         if !app.budget.allows_node_calls(calls) {
             return None;
         }
-        let checked = app.details.call_node(app.allowances.check(self.address, approvals, tip)).await?;
+        let checked = app.node_calls.run(app.allowances.check(self.address, approvals, tip)).await?;
         checked.inspect_err(|error| tracing::debug!(%error, "allowances unavailable")).ok()
     }
 }

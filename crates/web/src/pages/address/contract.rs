@@ -118,16 +118,16 @@ pub(super) struct Input {
 impl TabRequest<'_> {
     pub(super) async fn contract(&self) -> Result<ContractView, PageError> {
         let (app, address, server, names) = (self.app, self.address, self.server, self.names);
-        let (code_hash, code) = app.code_at(address).await?.unzip();
+        let (code_hash, code) = app.interfaces.code_at(address, &app.node_calls).await?.unzip();
         let code = code.unwrap_or_default();
         let known = self.find_known(address, code_hash).await;
-        let implementations = app.implementations(address).await?;
+        let implementations = app.interfaces.implementations(address, &app.node_calls).await?;
         let target = implementations.first().copied();
         let target_known = match target {
-            Some(target) => self.find_known(target, app.code_hash_at(target).await?).await,
+            Some(target) => self.find_known(target, app.interfaces.code_hash_at(target, &app.node_calls).await?).await,
             None => None,
         };
-        let diamond = app.diamond(address, &implementations).await?;
+        let diamond = app.interfaces.diamond(address, &implementations, &app.node_calls).await?;
         let diamond = diamond.as_ref().map(|known| &known.diamond);
         let callable = target_known.as_ref().or(known.as_ref());
         let mut functions = diamond.and_then(|diamond| diamond.interface()).unwrap_or_default().functions;

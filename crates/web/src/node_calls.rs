@@ -1,0 +1,72 @@
+//! Node calls of pages: a few at a time, for a limited time, within the budget of the client.
+
+use std::{sync::Arc, time::Duration};
+
+use contracts::NodeAccess;
+use futures::future::BoxFuture;
+use tokio::{sync::Semaphore, time::timeout};
+
+use crate::budget::PageBudget;
+
+/// Short, since a user waits and the rest of the page is ready.
+const TIMEOUT: Duration = Duration::from_secs(3);
+/// Concurrent node calls of all pages: pages need no key, and the node is a shared resource.
+const MAX_CONCURRENT: usize = 16;
+
+/// What an operation counts for in the budget: most make one or two node calls.
+const CALLS_PER_OPERATION: u32 = 2;
+
+/// What a call of a contract counts for: its code, that of its implementations, and the call.
+const CALLS_PER_CONTRACT_CALL: u32 = 4;
+const CONTRACT_CALL_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Why a node call was not made, or has no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NodeCallRefused {
+    BudgetSpent,
+    TookTooLong,
+}
+
+pub(crate) struct NodeCalls {
+    budget: Arc<PageBudget>,
+    permits: Semaphore,
+}
+
+impl NodeCalls {
+    pub(crate) fn new(budget: Arc<PageBudget>) -> Self {
+        Self { budget, permits: Semaphore::new(MAX_CONCURRENT) }
+    }
+
+    /// Runs an operation on the node for a page.
+    pub(crate) async fn run<T>(&self, operation: impl Future<Output = T>) -> Option<T> {
+        if !self.budget.allows_node_calls(CALLS_PER_OPERATION) {
+            return None;
+        }
+        let permitted = async {
+            let _permit = self.permits.acquire().await.ok()?;
+            Some(operation.await)
+        };
+        timeout(TIMEOUT, permitted).await.ok().flatten()
+    }
+
+    /// Runs a call of a contract or a trace that a user asked for: it may take longer than a part of a page.
+    pub(crate) async fn run_long<T>(&self, operation: impl Future<Output = T>) -> Result<T, NodeCallRefused> {
+        if !self.budget.allows_node_calls(CALLS_PER_CONTRACT_CALL) {
+            return Err(NodeCallRefused::BudgetSpent);
+        }
+        let permitted = async {
+            let _permit = self.permits.acquire().await.ok()?;
+            Some(operation.await)
+        };
+        let done = timeout(CONTRACT_CALL_TIMEOUT, permitted).await.ok().flatten();
+        done.ok_or(NodeCallRefused::TookTooLong)
+    }
+}
+
+impl NodeAccess for NodeCalls {
+    fn run<'a>(&'a self, operation: BoxFuture<'a, ()>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let _ = self.run(operation).await;
+        })
+    }
+}
