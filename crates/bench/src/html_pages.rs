@@ -101,12 +101,13 @@ impl Browser {
         let mut before = Value::Null;
         loop {
             let mut stats = self.json("/api/v1/stats").await?;
-            let reach = json!([stats["internalTransactionsFrom"].take(), stats["internalTransactionsTo"].take()]);
-            if reach == before && reach[1].as_u64() >= Some(head) {
+            let traced_range =
+                json!([stats["internalTransactionsFrom"].take(), stats["internalTransactionsTo"].take()]);
+            if traced_range == before && traced_range[1].as_u64() >= Some(head) {
                 return Ok(());
             }
-            ensure!(started.elapsed() < TRACES_TIMEOUT, "the newest blocks are not traced: {reach}");
-            before = reach;
+            ensure!(started.elapsed() < TRACES_TIMEOUT, "the newest blocks are not traced: {traced_range}");
+            before = traced_range;
             tokio::time::sleep(TRACES_POLL).await;
         }
     }

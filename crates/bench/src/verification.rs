@@ -2,6 +2,7 @@
 
 mod compiling;
 mod packages;
+mod script;
 mod subjects;
 
 use std::{

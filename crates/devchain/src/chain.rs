@@ -108,7 +108,7 @@ impl DevChain {
     /// Validates a transaction and adds it to the pool.
     pub fn submit(&self, transaction: TxEnvelope) -> Result<B256, SubmitError> {
         let transaction = transaction.try_into_recovered().map_err(|_| SubmitError::BadSignature)?;
-        self.admit(transaction)
+        self.submit_recovered(transaction)
     }
 
     /// Like [`DevChain::submit`], for an encoded transaction.
@@ -117,7 +117,7 @@ impl DevChain {
     }
 
     /// Adds a transaction whose sender is already known.
-    pub(crate) fn admit(&self, transaction: Recovered<TxEnvelope>) -> Result<B256, SubmitError> {
+    pub(crate) fn submit_recovered(&self, transaction: Recovered<TxEnvelope>) -> Result<B256, SubmitError> {
         let mut chain = self.write();
         let Chain { ledger, pool, .. } = &mut *chain;
         pool.submit(transaction, ledger.world(), &self.shared.config)

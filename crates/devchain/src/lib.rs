@@ -31,5 +31,5 @@ pub use ledger::StateUnavailable;
 pub use pool::SubmitError;
 pub use reorg::{ReorgError, ReorgedTransactions};
 pub use rpc::{RpcServer, is_trace};
-pub use send::{Draft, SendError, TransactionForm};
+pub use send::{Draft, SendError, TransactionType};
 pub use signer::Signer;

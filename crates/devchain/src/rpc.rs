@@ -6,6 +6,7 @@ mod dispatch;
 mod error;
 mod execution;
 mod fees;
+mod handler;
 mod logs;
 mod network;
 mod params;

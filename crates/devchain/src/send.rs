@@ -21,7 +21,7 @@ const FALLBACK_CREATION_GAS: u64 = 5_000_000;
 
 /// The transaction type.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum TransactionForm {
+pub enum TransactionType {
     /// EIP-1559.
     #[default]
     DynamicFee,
@@ -52,7 +52,7 @@ pub enum SendError {
 pub struct Draft<'a> {
     chain: &'a DevChain,
     signer: &'a Signer,
-    form: TransactionForm,
+    tx_type: TransactionType,
     to: TxKind,
     value: U256,
     data: Bytes,
@@ -66,7 +66,7 @@ impl<'a> Draft<'a> {
         Self {
             chain,
             signer,
-            form: TransactionForm::default(),
+            tx_type: TransactionType::default(),
             to: TxKind::Create,
             value: U256::ZERO,
             data: Bytes::new(),
@@ -97,8 +97,8 @@ impl<'a> Draft<'a> {
         self
     }
 
-    pub fn form(mut self, form: TransactionForm) -> Self {
-        self.form = form;
+    pub fn tx_type(mut self, tx_type: TransactionType) -> Self {
+        self.tx_type = tx_type;
         self
     }
 
@@ -126,7 +126,7 @@ impl<'a> Draft<'a> {
         let _guard = self.chain.sending();
         let transaction = self.sign()?;
         let transaction = Recovered::new_unchecked(transaction, self.signer.address());
-        Ok(self.chain.admit(transaction)?)
+        Ok(self.chain.submit_recovered(transaction)?)
     }
 
     fn sign(&self) -> Result<TxEnvelope, SendError> {
@@ -137,8 +137,8 @@ impl<'a> Draft<'a> {
         let max_fee = u128::from(self.chain.next_base_fee()) * 2 + self.tip;
         let gas_price = u128::from(self.chain.next_base_fee()) + self.tip;
         let (to, value, input) = (self.to, self.value, self.data.clone());
-        Ok(match self.form.clone() {
-            TransactionForm::DynamicFee => self.signed(TxEip1559 {
+        Ok(match self.tx_type.clone() {
+            TransactionType::DynamicFee => self.signed(TxEip1559 {
                 chain_id,
                 nonce,
                 gas_limit,
@@ -149,13 +149,13 @@ impl<'a> Draft<'a> {
                 access_list: AccessList::default(),
                 input,
             })?,
-            TransactionForm::Legacy => {
+            TransactionType::Legacy => {
                 self.signed(TxLegacy { chain_id: Some(chain_id), nonce, gas_price, gas_limit, to, value, input })?
             }
-            TransactionForm::AccessList(access_list) => {
+            TransactionType::AccessList(access_list) => {
                 self.signed(TxEip2930 { chain_id, nonce, gas_price, gas_limit, to, value, access_list, input })?
             }
-            TransactionForm::SetCode(authorization_list) => self.signed(TxEip7702 {
+            TransactionType::SetCode(authorization_list) => self.signed(TxEip7702 {
                 chain_id,
                 nonce,
                 gas_limit,
@@ -182,10 +182,10 @@ impl<'a> Draft<'a> {
     /// Enough gas even if transactions before it change the state.
     fn estimated_gas_limit(&self) -> u64 {
         const TRANSFER: u64 = 21_000;
-        let (access_list, authorizations) = match &self.form {
-            TransactionForm::DynamicFee | TransactionForm::Legacy => Default::default(),
-            TransactionForm::AccessList(list) => (list.clone(), Vec::new()),
-            TransactionForm::SetCode(list) => (AccessList::default(), list.clone()),
+        let (access_list, authorizations) = match &self.tx_type {
+            TransactionType::DynamicFee | TransactionType::Legacy => Default::default(),
+            TransactionType::AccessList(list) => (list.clone(), Vec::new()),
+            TransactionType::SetCode(list) => (AccessList::default(), list.clone()),
         };
         let call = Call {
             from: self.signer.address(),

@@ -1,6 +1,6 @@
 use alloy_primitives::{Address, B256};
 
-use crate::{BlockRef, CreationId, InternalReach, Token, Transaction};
+use crate::{BlockRef, CreationId, Token, TracedRange, Transaction};
 
 /// What the index has about an address. Balance, nonce and code come from the node: see [`crate::Account`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub struct AddressOverview {
     /// Logs that the address emitted.
     pub log_count: u64,
     /// The blocks whose internal transactions are indexed.
-    pub internal_reach: Option<InternalReach>,
+    pub traced_range: Option<TracedRange>,
     /// The latest transactions from or to the address, newest first.
     pub recent: Vec<Transaction>,
     /// Set if the address is a token.

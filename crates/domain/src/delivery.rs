@@ -2,45 +2,7 @@ use std::{fmt, str::FromStr};
 
 use alloy_primitives::{B256, Bytes, Keccak256, hex};
 
-use crate::{AttemptEffect, BlockRef, UnixMillis, WebhookId};
-
-/// The kind of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EventKind {
-    /// The watched address sent or received a transaction.
-    Tx,
-    /// The watched address sent or received a token, or is the token.
-    TokenTransfer,
-    /// The block of an earlier event was orphaned by a reorg.
-    Removed,
-    /// A test that the owner requested.
-    Ping,
-    /// The watched address sent or received native coins inside a transaction.
-    Internal,
-}
-
-impl EventKind {
-    pub const ALL: [Self; 5] = [Self::Tx, Self::TokenTransfer, Self::Internal, Self::Removed, Self::Ping];
-
-    /// Whether a message of this kind is retracted when its block is orphaned.
-    #[must_use]
-    pub fn depends_on_block(self) -> bool {
-        match self {
-            Self::Tx | Self::TokenTransfer | Self::Internal => true,
-            Self::Removed | Self::Ping => false,
-        }
-    }
-
-    pub(crate) fn bit(self) -> u8 {
-        match self {
-            Self::Tx => 1,
-            Self::TokenTransfer => 2,
-            Self::Removed => 4,
-            Self::Ping => 8,
-            Self::Internal => 16,
-        }
-    }
-}
+use crate::{AttemptEffect, BlockRef, EventKind, UnixMillis, WebhookId};
 
 /// The sequence number of a delivery of its webhook, from 1, without gaps.
 pub type DeliveryNumber = u64;

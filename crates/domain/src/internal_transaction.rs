@@ -79,7 +79,7 @@ pub struct InternalTransaction {
 
 /// The blocks whose internal transactions are all indexed. Those of other blocks may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InternalReach {
+pub struct TracedRange {
     pub from: BlockNumber,
     /// Inclusive.
     pub to: BlockNumber,
@@ -89,7 +89,7 @@ pub struct InternalReach {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InternalPage {
     pub page: Page<InternalTransaction>,
-    pub reach: Option<InternalReach>,
+    pub traced_range: Option<TracedRange>,
 }
 
 /// The next blocks to trace, in both directions from the first traced block.

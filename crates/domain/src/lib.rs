@@ -11,6 +11,7 @@ mod changes;
 mod coverage;
 mod day;
 mod delivery;
+mod event_kind;
 mod filter;
 mod gas;
 mod internal_transaction;
@@ -46,13 +47,14 @@ pub use coverage::Coverage;
 pub use day::{DAY, DayFigures};
 pub use delivery::{
     Attempt, AttemptOutcome, AttemptReport, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus,
-    DropCount, EventIdentity, EventKind, EventLocation, InvalidDeliveryId, NewDelivery, NextStep,
+    DropCount, EventIdentity, EventLocation, InvalidDeliveryId, NewDelivery, NextStep,
 };
+pub use event_kind::{EventKind, EventKinds};
 pub use filter::{BlockRange, TransactionFilter};
 pub use gas::{Quartiles, RecentGas};
 pub use internal_transaction::{
-    InternalBlock, InternalEvent, InternalFilter, InternalFrontier, InternalKind, InternalPage, InternalReach,
-    InternalTransaction,
+    InternalBlock, InternalEvent, InternalFilter, InternalFrontier, InternalKind, InternalPage, InternalTransaction,
+    TracedRange,
 };
 pub use log::{FetchedBlock, IndexedLog, Log, LogEvent, LogFilter, LogPage, MAX_TOPICS};
 pub use nft::{HeldNft, Nft};
@@ -81,6 +83,4 @@ pub use verified_contract::{
     Artifacts, CreationId, CreationProof, CreationTemplate, Deployment, Language, LibraryOffset, MatchKind, SourceFile,
     VerifiedCode, VerifiedContract, VerifiedSummary,
 };
-pub use webhook::{
-    AttemptEffect, EventKinds, NewWebhook, RetiredSecret, SealedSecret, Webhook, WebhookChange, WebhookId,
-};
+pub use webhook::{AttemptEffect, NewWebhook, RetiredSecret, SealedSecret, Webhook, WebhookChange, WebhookId};

@@ -19,7 +19,7 @@ pub struct PendingTransaction {
     pub max_fee_per_gas: Option<u128>,
     pub max_priority_fee_per_gas: Option<u128>,
     /// The transaction type: 0 for legacy, 2 for EIP-1559.
-    pub form: u64,
+    pub tx_type: u64,
     /// Call data or creation code.
     pub input: Bytes,
 }

@@ -1,6 +1,6 @@
 use alloy_primitives::U256;
 
-use crate::{BlockNumber, InternalReach};
+use crate::{BlockNumber, TracedRange};
 
 /// Statistics of the indexed chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -12,7 +12,7 @@ pub struct Stats {
     /// Blocks without traces, whose internal contract creations are unknown.
     pub untraced_blocks: u64,
     /// The blocks whose internal transactions are indexed; None without traces.
-    pub internal_reach: Option<InternalReach>,
+    pub traced_range: Option<TracedRange>,
     /// Mean over the transactions of the latest hundred non-empty blocks, in wei, rounded down.
     pub average_gas_price: U256,
 }

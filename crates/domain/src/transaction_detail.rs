@@ -10,7 +10,7 @@ pub struct TransactionDetail {
     pub input: Bytes,
     pub gas_limit: u64,
     /// The transaction type: 0 for legacy, 2 for EIP-1559.
-    pub form: u64,
+    pub tx_type: u64,
     /// EIP-1559.
     pub max_fee_per_gas: Option<u128>,
     pub max_priority_fee_per_gas: Option<u128>,

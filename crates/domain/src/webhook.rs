@@ -2,7 +2,7 @@ use std::fmt;
 
 use alloy_primitives::Address;
 
-use crate::{BlockRef, EventKind, UnixMillis};
+use crate::{BlockRef, EventKinds, UnixMillis};
 
 /// The sequence number of a webhook, from 1.
 pub type WebhookId = u64;
@@ -138,50 +138,10 @@ pub struct RetiredSecret {
     pub until: UnixMillis,
 }
 
-/// The kinds of events that a webhook subscribes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct EventKinds(u8);
-
-impl EventKinds {
-    #[must_use]
-    pub fn contains(self, kind: EventKind) -> bool {
-        self.0 & kind.bit() != 0
-    }
-
-    #[must_use]
-    pub fn with(self, kind: EventKind) -> Self {
-        Self(self.0 | kind.bit())
-    }
-
-    #[must_use]
-    pub fn bits(self) -> u8 {
-        self.0
-    }
-
-    #[must_use]
-    pub fn from_bits(bits: u8) -> Self {
-        Self(bits)
-    }
-
-    #[must_use]
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    pub fn iter(self) -> impl Iterator<Item = EventKind> {
-        EventKind::ALL.into_iter().filter(move |kind| self.contains(*kind))
-    }
-}
-
-impl FromIterator<EventKind> for EventKinds {
-    fn from_iter<I: IntoIterator<Item = EventKind>>(kinds: I) -> Self {
-        kinds.into_iter().fold(Self::default(), Self::with)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::EventKind;
 
     const HOUR: UnixMillis = 3_600_000;
 
@@ -253,13 +213,5 @@ mod tests {
         (4..40).for_each(|secret| hook.rotate(SealedSecret::new(vec![secret]), 11));
         assert_eq!(retired(&hook).len(), 8);
         assert!(format!("{hook:?}").contains("SealedSecret(redacted)"));
-    }
-
-    #[test]
-    fn event_kinds_round_trip() {
-        let kinds: EventKinds = [EventKind::TokenTransfer, EventKind::Removed].into_iter().collect();
-        assert!(kinds.contains(EventKind::Removed) && !kinds.contains(EventKind::Tx));
-        assert_eq!(kinds.iter().collect::<Vec<_>>(), [EventKind::TokenTransfer, EventKind::Removed]);
-        assert_eq!(EventKinds::from_bits(kinds.bits()), kinds);
     }
 }

@@ -1,5 +1,6 @@
 //! `explorer demo`: a demo chain with traffic, and its explorer.
 
+mod config;
 mod names;
 mod tour;
 mod verified;
@@ -16,30 +17,18 @@ use devchain::{
     traffic::{Collection, DeployedContracts, HistoryPlan, SHOWCASE_BLOCKS, Showcase, Traffic},
 };
 use domain::Address;
-use egress::{EgressConfig, Insecure};
 use node::{NodeClient, NodeConfig};
 use tokio_util::sync::CancellationToken;
-use verification::{CompilationRecorder, CompilerConfig, CompilerSource, VerifierConfig};
-use web::Branding;
+use verification::CompilationRecorder;
 
 use crate::{
     cli::DemoOptions,
     config::{
-        admin::AdminConfig,
-        indexing::{IndexingConfig, OnNewChain},
-        limits::{AccessChoice, LimitOptions, LimitsConfig},
-        location::Location,
         log::{LogConfig, LogFormat},
-        memory::MemoryBudget,
         names::{NameFiles, NamesConfig},
-        pages::{DEFAULT_COIN, PagesConfig},
-        roles::Roles,
-        service_config::ServiceConfig,
-        services::{NftMetadata, ServicesConfig},
-        webhooks::WebhooksConfig,
     },
     logging,
-    process::{shutdown, user_folders},
+    process::shutdown,
     service::Service,
     terminal::print,
 };
@@ -52,8 +41,6 @@ const HISTORY_DAYS: u64 = 14;
 const HISTORY: usize = 1_800;
 /// Memory for these blocks and their states. If they need more, fewer can be traced.
 const HISTORY_BYTES: usize = 128 << 20;
-/// The index of a day of the demo is small, so little of it needs to be cached.
-const MEMORY_MEGABYTES: u64 = 256;
 
 /// A chain with a history, and what is on it.
 struct DemoChain {
@@ -73,54 +60,13 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
 
     // The chain is in memory, so its index is temporary, too.
     let data = tempfile::tempdir().context("cannot create a temporary folder for the demo's index")?;
-    // Compilers are cached across demos.
-    let compilers = user_folders::cache().unwrap_or_else(|| data.path().to_owned()).join("explorer").join("compilers");
-    let memory = MemoryBudget::new(Some(MEMORY_MEGABYTES), None)?;
-    let mut compilers = CompilerConfig::new(compilers, CompilerSource::Npm);
-    // Idle compilers are other processes, and none is started until somebody verifies a contract.
-    compilers.idle.bytes = MemoryBudget::default().idle_compilers();
     let node = NodeConfig::new(vec![rpc.url().parse()?]);
-    let config = ServiceConfig {
-        node: node.clone(),
-        location: Location::Folder(data.path().to_owned()),
-        data: data.path().to_owned(),
-        roles: Roles::ALL,
-        listen: options.listen,
-        indexing: IndexingConfig {
-            start_block: None,
-            on_new_chain: OnNewChain::Halt,
-            bootstrap: None,
-            traces: ingest::Traces::Auto,
-        },
-        names: NamesConfig {
-            labels: names::labels(&contracts, &showcase.contracts, owner)?,
-            dexes: names::dexes(&contracts)?,
-            files: NameFiles::default(),
-        },
-        pages: PagesConfig {
-            // Pages name tokens as the specification of the API does.
-            token_prefix: Some(domain::TokenPrefix::Bep),
-            public_url: None,
-            chain_name: "Demo chain".to_owned(),
-            coin: DEFAULT_COIN.to_owned(),
-            branding: Branding::default(),
-            tour: tour::tour(&contracts, &showcase),
-        },
-        limits: limits(&options),
-        services: ServicesConfig {
-            verifier: VerifierConfig::new(compilers),
-            nft_metadata: NftMetadata::OnChain,
-            ipfs_gateway: None,
-            top_accounts: true,
-        },
-        webhooks: WebhooksConfig {
-            egress: EgressConfig { insecure: Insecure::Allowed, ..EgressConfig::default() },
-            limits: store::WebhookLimits::default(),
-            encryption_key: None,
-        },
-        memory,
-        admin: AdminConfig::default(),
+    let names = NamesConfig {
+        labels: names::labels(&contracts, &showcase.contracts, owner)?,
+        dexes: names::dexes(&contracts)?,
+        files: NameFiles::default(),
     };
+    let config = config::config(&options, node.clone(), data.path(), names, tour::tour(&contracts, &showcase))?;
     let service = Service::start(config, log, cancel.clone()).await?;
     let demo_key = issue_demo_key(&service, owner, options.key_requests_per_minute).await?;
     let block_time = options.block_millis.map_or(Duration::from_secs(options.block_time), Duration::from_millis);
@@ -140,16 +86,6 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
     running_traffic.abort();
     rpc.shutdown().await;
     result
-}
-
-fn limits(options: &DemoOptions) -> LimitsConfig {
-    let limits = LimitOptions {
-        owner_access: Some(AccessChoice::Open),
-        anonymous_requests_per_minute: Some(options.anonymous_requests_per_minute),
-        pages_per_minute: Some(options.pages_per_minute),
-        ..LimitOptions::default()
-    };
-    limits.config(false)
 }
 
 async fn make_chain(options: &DemoOptions) -> anyhow::Result<DemoChain> {

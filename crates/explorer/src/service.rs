@@ -88,17 +88,15 @@ impl Service {
         let token_prefix = config.pages.token_prefix.unwrap_or_default();
         let page_prefix = token_prefix::find(config.pages.token_prefix, &index.store, &cancel).await;
 
-        let needs_hooks = roles.serve || roles.deliver;
-        let hooks = if needs_hooks {
+        let hooks = if roles.serve || roles.deliver {
             Some(Hooks::new(&config.webhooks, &config.data, index.store.as_ref()).await?)
         } else {
             None
         };
-        let delivering = hooks
-            .as_ref()
-            .filter(|_| roles.deliver)
-            .map(|hooks| Delivering::start(hooks, &index, config.webhooks.limits, token_prefix, &supervisor));
-
+        let Delivering { dispatcher: sending, sender } = match hooks.as_ref().filter(|_| roles.deliver) {
+            Some(hooks) => Delivering::start(hooks, &index, config.webhooks.limits, token_prefix, &supervisor),
+            None => Delivering::none(),
+        };
         let names = Arc::new(OperatorNames::new(config.names.labels, config.names.dexes));
         let node = if roles.index || roles.serve { Some(NodeClient::new(config.node.clone())?) } else { None };
         if let (Some(node), false) = (&node, roles.index) {
@@ -147,12 +145,10 @@ impl Service {
                 let following = Following {
                     node,
                     node_config: config.node,
-                    on_new_chain: config.indexing.on_new_chain,
+                    indexing: config.indexing,
                     store: Arc::clone(&index.store),
                     is_shared: index.shared.is_some(),
                     location: config.location,
-                    start_block: config.indexing.start_block,
-                    traces: config.indexing.traces,
                     page_prefix,
                     waiting_blocks: memory.waiting_blocks(),
                     status,
@@ -162,10 +158,6 @@ impl Service {
                 background.handle().spawn(following.run(cancel.clone()))
             }
             None => background.handle().spawn(idle(cancel.clone())),
-        };
-        let (sending, sender) = match delivering {
-            Some(Delivering { dispatcher, sender }) => (dispatcher, sender),
-            None => (tokio::spawn(std::future::ready(())), None),
         };
         let Index { store, sync, .. } = index;
         Ok(Self {
@@ -246,7 +238,8 @@ impl Service {
             && !tokio::time::timeout(LEAVE_TIMEOUT, sender.leave()).await.is_ok_and(|left| left.is_ok())
         {
             tracing::warn!(
-                "cannot reach the database: other processes take over the webhooks of this one after 8 seconds"
+                "cannot reach the database: other processes take over the webhooks of this one after {} seconds",
+                Sender::SILENT_AFTER.as_secs()
             );
         }
         if let Some(key_uses) = &self.key_uses {

@@ -173,19 +173,36 @@ fn transaction_differences(stored: &[Transaction], node: &[Transaction]) -> Vec<
         return vec![Difference::TransactionCount { stored: stored.len(), node: node.len() }];
     }
     let of_one = |(stored, node): (&Transaction, &Transaction)| {
+        // Every field is named, so that a new one is compared, too. Those of the block are in its header.
+        let Transaction {
+            hash,
+            block_number: _,
+            block_hash: _,
+            index,
+            timestamp: _,
+            from,
+            to,
+            created,
+            value,
+            nonce,
+            gas_used,
+            gas_price,
+            succeeded,
+            method,
+        } = node;
         let fields = [
-            ("hash", stored.hash == node.hash),
-            ("sender", stored.from == node.from),
-            ("receiver", stored.to == node.to),
-            ("created contract", stored.created == node.created),
-            ("value", stored.value == node.value),
-            ("nonce", stored.nonce == node.nonce),
-            ("status", stored.succeeded == node.succeeded),
-            ("gas used", stored.gas_used == node.gas_used),
-            ("gas price", stored.gas_price == node.gas_price),
-            ("method", stored.method == node.method),
+            ("hash", stored.hash == *hash),
+            ("sender", stored.from == *from),
+            ("receiver", stored.to == *to),
+            ("created contract", stored.created == *created),
+            ("value", stored.value == *value),
+            ("nonce", stored.nonce == *nonce),
+            ("status", stored.succeeded == *succeeded),
+            ("gas used", stored.gas_used == *gas_used),
+            ("gas price", stored.gas_price == *gas_price),
+            ("method", stored.method == *method),
         ];
-        let index = node.index;
+        let index = *index;
         differing(fields).map(move |field| Difference::Transaction { index, field }).collect::<Vec<_>>()
     };
     stored.iter().zip(node).flat_map(of_one).collect()

@@ -43,8 +43,8 @@ pub struct IngestConfig {
     pub idle_check: Duration,
     /// Pause after the node failed.
     pub retry_pause: Duration,
-    /// Shortest interval between rounds of token queries during a backfill: blocks come first.
-    pub settle_interval: Duration,
+    /// Minimum interval between rounds of queries for contract data during a backfill: blocks come first.
+    pub contract_data_interval: Duration,
     pub traces: Traces,
     /// How long a block waits at most for its trace, once that is requested, before it is committed without one.
     pub trace_timeout: Duration,
@@ -68,7 +68,7 @@ impl IngestConfig {
             lower_head_after: Duration::from_secs(10 * 60),
             idle_check: Duration::from_secs(2),
             retry_pause: Duration::from_secs(1),
-            settle_interval: Duration::from_secs(1),
+            contract_data_interval: Duration::from_secs(1),
             traces: Traces::Auto,
             trace_timeout: Duration::from_secs(10),
             trace_backoff: Duration::from_secs(1),

@@ -20,14 +20,14 @@ const CONCURRENT_TRACES: usize = 4;
 /// Timeout before any trace was measured.
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(4);
 /// The lower bound once traces were measured.
-const SHORTEST_TIMEOUT: Duration = Duration::from_secs(2);
+const MIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// The timeout is this multiple of the typical duration.
 const TIMEOUT_FACTOR: u32 = 10;
 /// Consecutive blocks without a trace, each after several attempts, before tracing is paused.
 const FAILURE_THRESHOLD: u32 = 2;
-const LONGEST_BACKOFF: Duration = Duration::from_secs(15 * 60);
+const MAX_BACKOFF: Duration = Duration::from_secs(15 * 60);
 /// Blocks that are skipped at most after one whose state the node does not have.
-const MOST_SKIPPED: u64 = 32;
+const MAX_SKIPPED: u64 = 32;
 /// Gas of a transaction that executes no code.
 const GAS_WITHOUT_CODE: u64 = 21_000;
 
@@ -154,7 +154,7 @@ impl CreationFinder {
         let longest = self.timeout;
         match self.state().typical {
             None => longest.min(INITIAL_TIMEOUT),
-            Some(typical) => (typical * TIMEOUT_FACTOR).clamp(longest.min(SHORTEST_TIMEOUT), longest),
+            Some(typical) => (typical * TIMEOUT_FACTOR).clamp(longest.min(MIN_TIMEOUT), longest),
         }
     }
 
@@ -174,7 +174,7 @@ impl CreationFinder {
         if state.skipped == 0 {
             info!(block, "the node has no state to trace the block: some creators of contracts stay unknown");
         }
-        let skipped = (state.skipped * 2).clamp(1, MOST_SKIPPED);
+        let skipped = (state.skipped * 2).clamp(1, MAX_SKIPPED);
         let skipped_to = Some(block.saturating_add(skipped)).max(state.skipped_to);
         *state = State { typical: state.typical, skipped, skipped_to, ..State::default() };
         None
@@ -189,7 +189,7 @@ impl CreationFinder {
         }
         // Reported once for all blocks that were waiting.
         if state.backoff_until.is_none() || state.probing {
-            let backoff = state.backoff.map_or(self.first_backoff, |last| (last * 2).min(LONGEST_BACKOFF));
+            let backoff = state.backoff.map_or(self.first_backoff, |last| (last * 2).min(MAX_BACKOFF));
             warn!(
                 block,
                 reason,

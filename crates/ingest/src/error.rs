@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_replaced_writer_is_told_apart_from_a_damaged_store() {
+    fn a_replaced_writer_is_distinguished_from_a_damaged_store() {
         assert!(matches!(StoreError::WriterReplaced.into(), IngestError::WriterReplaced));
         assert!(matches!(StoreError::Corrupt("a row").into(), IngestError::Store(StoreError::Corrupt(_))));
     }

@@ -20,11 +20,11 @@ use crate::{
 const BLOCKS_AT_ONCE: u64 = 512;
 /// Attempts at one block before it is given up: with the pauses between them, over eight minutes.
 const TRIES: u32 = 10;
-const LONGEST_BACKOFF: Duration = Duration::from_secs(15 * 60);
+const MAX_BACKOFF: Duration = Duration::from_secs(15 * 60);
 /// How often a node that cannot trace older blocks, or any, is tried again: it may be replaced.
 const PROBE_INTERVAL: Duration = Duration::from_secs(10 * 60);
 /// Blocks that are given up at most after one whose state the node does not have.
-const MOST_SKIPPED: u64 = 32;
+const MAX_SKIPPED: u64 = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -47,7 +47,7 @@ pub(crate) struct Filler {
     /// How many blocks were given up last, for lack of their state.
     skipped: u64,
     /// Whether it was logged that the node cannot trace.
-    is_told: bool,
+    is_logged: bool,
 }
 
 impl Filler {
@@ -68,7 +68,7 @@ impl Filler {
             below_until: None,
             failing: None,
             skipped: 0,
-            is_told: false,
+            is_logged: false,
         }
     }
 
@@ -132,7 +132,7 @@ impl Filler {
         match obstacle {
             None => {}
             Some((_, Obstacle::Unsupported)) => {
-                if !std::mem::replace(&mut self.is_told, true) {
+                if !std::mem::replace(&mut self.is_logged, true) {
                     info!("the node does not support tracing: internal transactions stay unknown");
                 }
                 self.paused_until = Some(Instant::now() + PROBE_INTERVAL);
@@ -160,7 +160,7 @@ impl Filler {
         if self.skipped == 0 {
             info!(block, "the node has no state to trace the block: some internal transactions stay unknown");
         }
-        self.skipped = (self.skipped * 2).clamp(1, MOST_SKIPPED);
+        self.skipped = (self.skipped * 2).clamp(1, MAX_SKIPPED);
         writer.skip_internal(block + self.skipped - 1).await
     }
 
@@ -175,7 +175,7 @@ impl Filler {
         let before = self.failing.filter(|(failing, _)| *failing == block).map_or(0, |(_, times)| times);
         let times = before + u32::from(counts);
         self.failing = Some((block, times));
-        let backoff = (self.first_backoff * 2_u32.saturating_pow(times.saturating_sub(1))).min(LONGEST_BACKOFF);
+        let backoff = (self.first_backoff * 2_u32.saturating_pow(times.saturating_sub(1))).min(MAX_BACKOFF);
         if times < TRIES {
             warn!(block, reason, ?backoff, "tracing internal transactions failed, retrying");
             self.paused_until = Some(Instant::now() + backoff);

@@ -13,6 +13,7 @@ use tracing::{error, info, warn};
 use crate::{
     IngestConfig, IngestError, OperatorRequests, Progress, Traces,
     batch::Batch,
+    contract_data::{ContractDataFetcher, Pace},
     creations::CreationFinder,
     fetch::BlockRun,
     fill::Filler,
@@ -23,19 +24,18 @@ use crate::{
     recent_traces::RecentTraces,
     resolve::Resolver,
     rhythm::Rhythm,
-    settle::{Pace, Settler},
     watchdog::watch_silence,
 };
 
 /// Further behind than this, the index is backfilling.
 const NEAR_HEAD: u64 = 16;
-/// Maximum blocks per pass, so that the head is checked during a long backfill.
-const PASS_BLOCKS: u64 = 20_000;
-/// Retries of one block, while others stay in flight, before the pass is abandoned.
+/// Maximum blocks per step, so that the head is checked during a long backfill.
+const STEP_BLOCKS: u64 = 20_000;
+/// Retries of one block, while others stay in flight, before the step is abandoned.
 const RETRIES: u32 = 4;
 /// Backoff after a failed write: doubled each time, up to the second value.
 const STORE_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_STORE_PAUSE: Duration = Duration::from_secs(10);
+const MAX_STORE_PAUSE: Duration = Duration::from_secs(10);
 /// How often it is checked whether the node serves another chain, which takes no call.
 const CHAIN_CHECK: Duration = Duration::from_millis(250);
 /// Interval between checks of a fork that is too deep to follow.
@@ -52,7 +52,7 @@ pub struct Follower {
     progress: Arc<Progress>,
     resolver: Arc<Resolver>,
     creations: Arc<CreationFinder>,
-    settler: Settler,
+    contract_data: ContractDataFetcher,
     filler: Filler,
     finality: Finality,
     lower_head: LowerHead,
@@ -66,7 +66,7 @@ pub struct Follower {
     requests: Arc<OperatorRequests>,
 }
 
-/// How a pass ended.
+/// How a step towards the node's head ended.
 enum Outcome {
     /// The index is at the node's head.
     CaughtUp,
@@ -92,7 +92,8 @@ impl Follower {
         let creations = CreationFinder::new(node.clone(), Arc::clone(&recent), traces, timeout, backoff);
         let creations = Arc::new(creations);
         let resolver = Arc::new(Resolver::new(node.clone(), Arc::clone(&reader), Arc::clone(&creations)));
-        let settler = Settler::new(node.for_background(), config.settle_interval, config.retry_pause);
+        let contract_data =
+            ContractDataFetcher::new(node.for_background(), config.contract_data_interval, config.retry_pause);
         let filler = Filler::new(node.for_background(), Arc::clone(&reader), recent, traces, timeout, backoff);
         let finality = Finality::new(node.clone());
         let lower_head = LowerHead::new(config.lower_head_after);
@@ -105,7 +106,7 @@ impl Follower {
             progress,
             resolver,
             creations,
-            settler,
+            contract_data,
             filler,
             is_tracing_proven: traces != Traces::Required,
             finality,
@@ -176,14 +177,14 @@ impl Follower {
                     warn!(error = %failure, "cannot write the index, retrying");
                     self.report_waiting(&failure);
                     tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(LONGEST_STORE_PAUSE);
+                    pause = (pause * 2).min(MAX_STORE_PAUSE);
                 }
                 ended => return ended,
             }
         }
     }
 
-    /// Runs until the store fails. Every successful pass resets `pause`.
+    /// Runs until the store fails. Every successful step resets `pause`.
     async fn follow_until_store_fails(
         &mut self,
         heads: &mut Heads,
@@ -200,8 +201,8 @@ impl Follower {
         self.status.send_modify(|status| (status.tip, status.tip_timestamp) = (tip, timestamp));
         let mut seen = None;
         loop {
-            let outcome = self.pass(seen.take()).await;
-            self.settle(Pace::Brisk).await?;
+            let outcome = self.step(seen.take()).await;
+            self.update_contract_data(Pace::Brisk).await?;
             self.fill().await?;
             let idle = match outcome {
                 Ok(Outcome::Progressed) => {
@@ -232,14 +233,14 @@ impl Follower {
         self.status.send_modify(|status| status.phase = SyncPhase::Waiting { reason });
     }
 
-    async fn settle(&mut self, pace: Pace) -> Result<(), StoreError> {
+    async fn update_contract_data(&mut self, pace: Pace) -> Result<(), StoreError> {
         self.requests.carry_out(self.writer.as_mut()).await?;
-        self.settler.step(self.writer.as_mut(), pace).await?;
-        self.progress.settled(self.settler.is_settled());
+        self.contract_data.step(self.writer.as_mut(), pace).await?;
+        self.progress.record_contract_data(self.contract_data.is_complete());
         Ok(())
     }
 
-    /// Waits for a new head, or until `pause` has passed; token responses are stored meanwhile.
+    /// Waits for a new head, or until `pause` has passed; contract data is stored meanwhile.
     async fn wait(&mut self, heads: &mut Heads, pause: Duration) -> Result<Option<Head>, StoreError> {
         let until = Instant::now() + pause;
         // Kept over the loop: a check must not cancel a poll of a slow node.
@@ -255,7 +256,7 @@ impl Follower {
                         return Ok(None);
                     }
                 }
-                () = self.settler.results() => self.settle(Pace::Brisk).await?,
+                () = self.contract_data.results() => self.update_contract_data(Pace::Brisk).await?,
                 () = self.filler.results() => self.fill().await?,
             }
         }
@@ -285,7 +286,7 @@ impl Follower {
     }
 
     /// Moves the index towards the node's head. It is requested if it was not seen, or if its number alone does not tell what to do.
-    async fn pass(&mut self, seen: Option<Head>) -> Result<Outcome, FollowError> {
+    async fn step(&mut self, seen: Option<Head>) -> Result<Outcome, FollowError> {
         let tip = self.writer.tip().await?;
         let head = match (seen, tip) {
             (Some(head), Some(tip)) if head.number > tip.number => head,
@@ -353,7 +354,7 @@ impl Follower {
             warn!(head, "the node does not have the block that it reports as its head, retrying");
             return Ok(Outcome::RetryAfter(self.short_pause()));
         }
-        let last = head.min(first.saturating_add(PASS_BLOCKS));
+        let last = head.min(first.saturating_add(STEP_BLOCKS));
         let mut run = BlockRun::start(&self.node, &self.resolver, first..=last, &self.config);
         let (mut batch, mut parent, mut retries) = (Batch::default(), tip, 0);
         while let Some(fetched) = run.next().await {
@@ -425,7 +426,7 @@ impl Follower {
         self.rhythm.arrived(count, Instant::now());
         self.status.send_modify(|status| status.settled = status.settled.max(Some(horizon.min(last.number))));
         self.record_tip(last, Some(timestamp));
-        Ok(self.settle(Pace::Gentle).await?)
+        Ok(self.update_contract_data(Pace::Gentle).await?)
     }
 
     /// Reverts to the common ancestor with the node's chain, searching down from `highest`.
@@ -453,7 +454,7 @@ impl Follower {
                 Ok(Outcome::RetryAfter(self.short_pause()))
             }
             ForkPoint::TooDeep { oldest } => {
-                // Another chain may have taken the place of this one without a lost connection. A node that serves it is not used
+                // Another chain may have taken the place of this one without a closed connection. A node that serves it is not used
                 // from now on, so what the others say counts.
                 self.node.identity().await?;
                 let again = find_fork_point(&self.node, self.writer.as_ref(), highest).await?;
@@ -479,7 +480,7 @@ impl Follower {
     fn discard_branch_state(&mut self) {
         let (reader, creations) = (Arc::clone(&self.reader), Arc::clone(&self.creations));
         self.resolver = Arc::new(Resolver::new(self.node.clone(), reader, creations));
-        self.settler.forget();
+        self.contract_data.forget();
         self.filler.forget();
     }
 

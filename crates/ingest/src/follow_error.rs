@@ -1,7 +1,7 @@
 use node::NodeError;
 use store::StoreError;
 
-/// Why a pass failed. Node errors are retried; a fatal store error stops indexing.
+/// Why the index did not advance. Node errors are retried; a fatal store error stops indexing.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FollowError {
     #[error(transparent)]

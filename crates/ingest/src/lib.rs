@@ -1,7 +1,7 @@
 //! Follows a chain: fetches, decodes, resolves and commits blocks, handles reorgs, and enriches contracts behind the tip.
 //!
-//! The index is always a prefix of a branch that the node has served. Each pass reads the node's head, reverts to the
-//! common ancestor if the branches differ, and commits forward from there; after any failure the next pass starts from
+//! The index is always a prefix of a branch that the node has served. Each step reads the node's head, reverts to the
+//! common ancestor if the branches differ, and commits forward from there; after any failure the next step starts from
 //! the state of the store.
 //!
 //! Decoding a block's logs is pure. What logs leave open (is the emitter of a swap a pool, which standard does a token
@@ -13,6 +13,7 @@ mod background_round;
 mod batch;
 mod compare;
 mod config;
+mod contract_data;
 mod creations;
 mod decode;
 mod error;
@@ -29,7 +30,6 @@ mod progress;
 mod recent_traces;
 mod resolve;
 mod rhythm;
-mod settle;
 mod single_flight;
 mod standards;
 #[cfg(test)]

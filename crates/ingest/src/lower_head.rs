@@ -8,8 +8,8 @@ use tokio::time::Instant;
 
 /// Interval between warnings in the log.
 const REPORT_EVERY: Duration = Duration::from_secs(60);
-const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const MIN_PAUSE: Duration = Duration::from_millis(250);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// A developer who rolls a chain back waits for the index.
 const ON_DEV_CHAINS: Duration = Duration::from_millis(200);
 
@@ -88,7 +88,7 @@ impl LowerHead {
     /// Interval until the next check, which grows with the duration.
     pub(crate) fn pause(&self, now: Instant) -> Duration {
         let lasted = self.since.map_or(Duration::ZERO, |since| now.duration_since(since));
-        (lasted / 8).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
+        (lasted / 8).clamp(MIN_PAUSE, MAX_PAUSE)
     }
 }
 

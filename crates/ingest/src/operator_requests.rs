@@ -10,21 +10,22 @@ use tracing::info;
 /// What the operator asks of the follower, which has the only writer.
 #[derive(Debug, Default)]
 pub struct OperatorRequests {
-    distrusted: Mutex<BTreeSet<Address>>,
+    /// Tokens whose balances events do not give.
+    tokens: Mutex<BTreeSet<Address>>,
 }
 
 impl OperatorRequests {
     /// Balances of the token are read from its contract from now on, as if an audit had failed.
-    pub fn distrust(&self, token: Address) {
-        self.distrusted().insert(token);
+    pub fn read_balances_from_contract(&self, token: Address) {
+        self.tokens().insert(token);
     }
 
-    fn distrusted(&self) -> MutexGuard<'_, BTreeSet<Address>> {
-        self.distrusted.lock().unwrap_or_else(PoisonError::into_inner)
+    fn tokens(&self) -> MutexGuard<'_, BTreeSet<Address>> {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) async fn carry_out(&self, writer: &mut dyn IndexWriter) -> Result<(), StoreError> {
-        let tokens = std::mem::take(&mut *self.distrusted());
+        let tokens = std::mem::take(&mut *self.tokens());
         if tokens.is_empty() {
             return Ok(());
         }

@@ -17,7 +17,7 @@ pub struct Progress {
     pub commit_times: Histogram,
     /// Blocks that each reorg reverted.
     pub reorg_depths: Histogram,
-    is_settled: AtomicBool,
+    has_contract_data: AtomicBool,
 }
 
 impl Default for Progress {
@@ -27,7 +27,7 @@ impl Default for Progress {
             transactions: Counter::new(),
             commit_times: Histogram::of_latencies(),
             reorg_depths: Histogram::new(DEPTHS),
-            is_settled: AtomicBool::new(false),
+            has_contract_data: AtomicBool::new(false),
         }
     }
 }
@@ -43,16 +43,16 @@ impl Progress {
     }
 
     /// Whether the contract data that the index needs, such as names and balances of tokens, was read after the last block.
-    pub fn is_settled(&self) -> bool {
-        self.is_settled.load(Ordering::Relaxed)
+    pub fn has_contract_data(&self) -> bool {
+        self.has_contract_data.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn settled(&self, is_settled: bool) {
-        self.is_settled.store(is_settled, Ordering::Relaxed);
+    pub(crate) fn record_contract_data(&self, is_complete: bool) {
+        self.has_contract_data.store(is_complete, Ordering::Relaxed);
     }
 
     pub(crate) fn committed(&self, blocks: u64, transactions: u64, time: Duration) {
-        self.settled(false);
+        self.record_contract_data(false);
         self.blocks.add(blocks);
         self.transactions.add(transactions);
         self.commit_times.record_duration(time);

@@ -10,8 +10,8 @@ use domain::{BlockRef, FetchedBlock, InnerCreation};
 use node::BlockCalls;
 
 /// What is kept at most; the oldest is dropped.
-const MOST_BLOCKS: usize = 64;
-const MOST_CALLS: usize = 50_000;
+const MAX_BLOCKS: usize = 64;
+const MAX_CALLS: usize = 50_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct RecentTraces(Mutex<VecDeque<(BlockRef, BlockCalls)>>);
@@ -20,7 +20,7 @@ impl RecentTraces {
     pub(crate) fn keep(&self, block: BlockRef, calls: BlockCalls) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push_back((block, calls));
-        while kept.len() > MOST_BLOCKS || kept.iter().map(|(_, calls)| count(calls)).sum::<usize>() > MOST_CALLS {
+        while kept.len() > MAX_BLOCKS || kept.iter().map(|(_, calls)| count(calls)).sum::<usize>() > MAX_CALLS {
             kept.pop_front();
         }
     }

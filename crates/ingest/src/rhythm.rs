@@ -9,7 +9,7 @@ const WINDOW: usize = 32;
 /// Minimum number of blocks.
 const FEWEST: u64 = 10;
 /// Shorter gaps are never too long, even on a fast chain.
-const SHORTEST_LIMIT: Duration = Duration::from_secs(30);
+const MIN_LIMIT: Duration = Duration::from_secs(30);
 /// Block times after which a gap is too long ...
 const LIMIT_IN_BLOCKS: u32 = 10;
 /// ... but at least this multiple of the longest recent gap.
@@ -60,7 +60,7 @@ impl Rhythm {
         if longest > block_time * required.most_uneven {
             return None;
         }
-        Some(*last + SHORTEST_LIMIT.max(block_time * LIMIT_IN_BLOCKS).max(longest * LIMIT_IN_PAUSES))
+        Some(*last + MIN_LIMIT.max(block_time * LIMIT_IN_BLOCKS).max(longest * LIMIT_IN_PAUSES))
     }
 }
 

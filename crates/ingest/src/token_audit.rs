@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use node::{CallBlock, NodeClient};
 use store::ChainReader;
 
-use crate::{CompareError, settle};
+use crate::{CompareError, contract_data};
 
 /// How often the comparison begins again because the index has moved on.
 const ATTEMPTS: usize = 5;
@@ -46,11 +46,11 @@ pub fn audit_token<'a>(
                 return Ok(None);
             };
             let Some(page) = reader.list_holders(token, PageRequest::newest(holders)).await? else { return Ok(None) };
-            let balances = page.items.iter().map(|holder| settle::balance_call(token, holder.address));
-            let calls = balances.chain([settle::supply_call(token)]).collect();
+            let balances = page.items.iter().map(|holder| contract_data::balance_call(token, holder.address));
+            let calls = balances.chain([contract_data::supply_call(token)]).collect();
             let called = node.calls(calls, CallBlock::At(tip)).await?;
             let differing = page.items.iter().zip(&called.results).filter_map(|(holder, result)| {
-                let contract = settle::read_number(result)?;
+                let contract = contract_data::read_number(result)?;
                 let difference = HolderDifference { holder: holder.address, indexed: holder.balance, contract };
                 (Balance::from(contract) != holder.balance).then_some(difference)
             });
@@ -59,7 +59,7 @@ pub fn audit_token<'a>(
                 compared: page.items.len(),
                 holders: page.total,
                 differing: differing.collect(),
-                supply: (found.metadata.total_supply, called.results.last().and_then(settle::read_number)),
+                supply: (found.metadata.total_supply, called.results.last().and_then(contract_data::read_number)),
             };
             // Otherwise, a part of it is that of another block.
             if called.block == Some(tip.number) && reader.find_tip().await? == Some(tip) {

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::{BlockChecks, Endpoint};
+use crate::{address::Endpoint, verify::BlockChecks};
 
 /// Settings of the client.
 #[derive(Debug, Clone)]

@@ -1,12 +1,8 @@
-//! Chains of nodes for development: everybody may change them, and nothing on them is worth anything.
-
-use domain::ChainIdentity;
-
-use crate::{NodeClient, NodeError};
+//! Chains for development: anyone may change them, and nothing on them has value.
 
 /// The default ids of `geth --dev` and `reth --dev`, whose client versions are those of nodes on public networks, of ganache,
 /// and of anvil and Hardhat.
-const DEV_CHAIN_IDS: [u64; 2] = [1_337, 31_337];
+pub(crate) const DEV_CHAIN_IDS: [u64; 2] = [1_337, 31_337];
 /// How the client versions of nodes for development begin, in lower case. The last is the chain of the demo.
 const DEV_CLIENTS: [&str; 5] = ["anvil", "hardhat", "ganache", "ethereumjs testrpc", "devchain"];
 
@@ -15,34 +11,6 @@ const DEV_CLIENTS: [&str; 5] = ["anvil", "hardhat", "ganache", "ethereumjs testr
 pub fn is_dev_chain(chain_id: u64, client_version: &str) -> bool {
     let client = client_version.trim_start().to_ascii_lowercase();
     DEV_CHAIN_IDS.contains(&chain_id) || DEV_CLIENTS.iter().any(|name| client.starts_with(name))
-}
-
-/// What is known about a chain. A dev chain stays one; another chain in its place is asked for again.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct KnownChain {
-    pub(crate) identity: ChainIdentity,
-    pub(crate) is_dev_chain: bool,
-}
-
-impl NodeClient {
-    pub(crate) async fn detect_dev_chain(&self) -> Result<bool, NodeError> {
-        let identity = match self.failover().known_identity() {
-            Some(identity) => identity,
-            None => self.identity().await?,
-        };
-        if let Some(known) = self.failover().known_chain(identity) {
-            return Ok(known.is_dev_chain);
-        }
-        let is_dev_chain = DEV_CHAIN_IDS.contains(&identity.chain_id)
-            || match self.client_version().await {
-                Ok(version) => is_dev_chain(identity.chain_id, &version),
-                // Some hosted nodes do not tell; none of them is for development.
-                Err(error) if error.lacks_method() => false,
-                Err(error) => return Err(error),
-            };
-        self.failover().remember_chain(KnownChain { identity, is_dev_chain });
-        Ok(is_dev_chain)
-    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use alloy_primitives::Bytes;
 use domain::{BlockNumber, ChainIdentity};
 
 use crate::{
-    BlockCheck,
     decode::ErrorObject,
     rpc_error::{RpcErrorKind, kind_of},
+    rpc_method::RpcMethod,
+    verify::BlockCheck,
 };
 
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -116,7 +117,7 @@ impl NodeError {
         }
     }
 
-    pub(crate) fn invalid_response(method: &'static str, what: impl ToString) -> Self {
-        Self::InvalidResponse { method, what: what.to_string() }
+    pub(crate) fn invalid_response(method: RpcMethod, what: impl ToString) -> Self {
+        Self::InvalidResponse { method: method.name(), what: what.to_string() }
     }
 }

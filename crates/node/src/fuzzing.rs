@@ -11,14 +11,13 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
 use crate::{
-    InternalCall,
-    check::{arrange_receipts, check_block, join_receipts},
     decode::{
         CappedBytes, Hash, HexBytes, MAX_DEPTH, Quantity, RawBlock, RawBlockCalls, RawCallCreations, RawCallTree,
         RawFlatCalls, RawFlatCreations, RawGenesis, RawReceipt, RawStateChanges, ResponseError, Wide, decode,
         split_batch,
     },
-    verify::{BlockChecks, Evidence, Verifier},
+    traced::InternalCall,
+    verify::{BlockChecks, BlockVerifier, Evidence, arrange_receipts, check_block, join_receipts},
 };
 
 /// Maximum length of a message about an unreadable response.
@@ -182,8 +181,8 @@ fn fetch(block: &[u8], receipts: &[u8]) -> Option<(FetchedBlock, bool)> {
     arrange_receipts(&block, &mut receipts).ok()?;
     let evidence = Arc::new(Evidence::default());
     evidence.header_proven();
-    let verifier = Verifier::new(BlockChecks::Full, Arc::clone(&evidence), "node".to_owned());
-    verifier.verify(&block, &receipts).ok()?;
+    let verifier = BlockVerifier::new(BlockChecks::Full, Arc::clone(&evidence), "node".to_owned());
+    verifier.verify_block(&block, &receipts).ok()?;
     let proven = evidence.unproven_blocks() == 0;
     Some((join_receipts(block, receipts).ok()?, proven))
 }

@@ -7,7 +7,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::{NodeClient, PollBounds};
+use crate::{client::NodeClient, config::PollBounds};
 
 /// Interval between attempts to subscribe to new heads.
 const RESUBSCRIBE: Duration = Duration::from_secs(2);
@@ -18,7 +18,7 @@ const STEPS: u32 = 8;
 /// On a dev chain, the head is polled at least this often, also if heads are pushed: a chain that is rolled back pushes nothing.
 const EAGER_WAIT: Duration = Duration::from_millis(250);
 /// No wait between polls is longer, however slow the chain is.
-const LONGEST_WAIT: Duration = Duration::from_secs(15);
+const MAX_WAIT: Duration = Duration::from_secs(15);
 
 /// The newest block of the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,24 +62,32 @@ pub struct Heads {
     client: NodeClient,
     last: Option<Head>,
     polling: Polling,
-    announcements: Option<watch::Receiver<Option<BlockRef>>>,
+    subscription: Option<watch::Receiver<Option<BlockRef>>>,
     /// The endpoint that pushes heads.
-    announcer: usize,
+    subscribed_endpoint: usize,
     subscribe_at: Instant,
     poll_at: Instant,
     rhythm: Rhythm,
 }
 
+impl NodeClient {
+    /// New heads from now on, starting with the current one.
+    #[must_use]
+    pub fn heads(&self) -> Heads {
+        Heads::new(self.clone(), self.poll_bounds())
+    }
+}
+
 impl Heads {
-    pub(crate) fn new(client: NodeClient, bounds: PollBounds) -> Self {
+    fn new(client: NodeClient, bounds: PollBounds) -> Self {
         let now = Instant::now();
         let rhythm = Rhythm::new(bounds);
         Self {
             client,
             last: None,
             polling: Polling::Thrifty,
-            announcements: None,
-            announcer: 0,
+            subscription: None,
+            subscribed_endpoint: 0,
             subscribe_at: now,
             poll_at: now,
             rhythm,
@@ -102,20 +110,20 @@ impl Heads {
     pub fn next(&mut self) -> BoxFuture<'_, Head> {
         Box::pin(async move {
             loop {
-                if self.announcements.is_none() && Instant::now() >= self.subscribe_at {
+                if self.subscription.is_none() && Instant::now() >= self.subscribe_at {
                     self.subscribe().await;
                 }
-                let found = match &mut self.announcements {
+                let found = match &mut self.subscription {
                     None => {
                         sleep_until(self.poll_at).await;
                         self.poll().await
                     }
-                    Some(announcements) => tokio::select! {
-                        changed = announcements.changed() => match changed {
-                            Ok(()) => announcements.borrow_and_update().map(Head::from),
+                    Some(subscription) => tokio::select! {
+                        changed = subscription.changed() => match changed {
+                            Ok(()) => subscription.borrow_and_update().map(Head::from),
                             Err(_) => {
                                 tracing::warn!("the subscription to new heads ended, polling instead");
-                                self.announcements = None;
+                                self.subscription = None;
                                 self.subscribe_at = Instant::now();
                                 self.poll_at = Instant::now();
                                 None
@@ -138,13 +146,13 @@ impl Heads {
     async fn subscribe(&mut self) {
         // Set first: if this future is dropped, the next call does not subscribe again immediately.
         self.subscribe_at = Instant::now() + RESUBSCRIBE;
-        for index in self.client.failover().announcers() {
-            if self.client.failover().admit(index).await.is_err() {
+        for index in self.client.failover().subscribable() {
+            if self.client.failover().confirm_chain(index).await.is_err() {
                 continue;
             }
-            if let Some(announcements) = self.client.failover().upstream(index).announced_heads().await {
-                self.announcements = Some(announcements);
-                self.announcer = index;
+            if let Some(subscription) = self.client.failover().upstream(index).subscribe_to_heads().await {
+                self.subscription = Some(subscription);
+                self.subscribed_endpoint = index;
                 // Blocks from before the subscription are not pushed.
                 self.poll_at = Instant::now();
                 return;
@@ -157,9 +165,9 @@ impl Heads {
             Polling::Thrifty => self.client.head_number_once().await.map(|number| Head { number, hash: None }),
             Polling::Eager => self.client.head_once().await.map(Head::from),
         };
-        if self.announcements.is_some() && !self.client.failover().is_preferable(self.announcer) {
+        if self.subscription.is_some() && !self.client.failover().is_preferable(self.subscribed_endpoint) {
             // The subscribed endpoint is no longer in use: it is down or lagging.
-            self.announcements = None;
+            self.subscription = None;
             self.subscribe_at = Instant::now();
         }
         self.poll_at = self.next_poll(Instant::now());
@@ -169,7 +177,7 @@ impl Heads {
     fn next_poll(&self, now: Instant) -> Instant {
         match self.polling {
             Polling::Eager => now + self.rhythm.step().min(EAGER_WAIT),
-            Polling::Thrifty if self.announcements.is_some() => now + self.rhythm.silence(),
+            Polling::Thrifty if self.subscription.is_some() => now + self.rhythm.silence(),
             Polling::Thrifty => self.rhythm.next_due(now),
         }
     }
@@ -210,7 +218,7 @@ impl Rhythm {
     fn next_due(&self, now: Instant) -> Instant {
         let Some((_, seen)) = self.last else { return now + self.step() };
         let waited = now.saturating_duration_since(seen);
-        let due = (self.block_time - self.block_time / STEPS).min(LONGEST_WAIT);
+        let due = (self.block_time - self.block_time / STEPS).min(MAX_WAIT);
         let (late, half) = (self.block_time + self.block_time / 4, self.bounded(self.block_time / 2));
         match waited {
             _ if waited < due => seen + due.max(self.bounds.shortest),
@@ -228,7 +236,7 @@ impl Rhythm {
     }
 
     fn silence(&self) -> Duration {
-        self.step().max(self.block_time.saturating_mul(SILENT_BLOCKS).min(LONGEST_WAIT))
+        self.step().max(self.block_time.saturating_mul(SILENT_BLOCKS).min(MAX_WAIT))
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) enum RpcErrorKind {
     Execution,
     /// Retrying would not help.
     Fatal,
-    /// A failure of the node that may pass.
+    /// A temporary failure of the node.
     Transient,
 }
 

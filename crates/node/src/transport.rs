@@ -1,6 +1,7 @@
 //! Transports: send a request and return the raw response.
 
 mod bodies;
+mod error;
 mod exchange;
 mod http;
 mod ipc;
@@ -8,17 +9,18 @@ mod link;
 mod socket;
 mod ws;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use alloy_primitives::bytes::Bytes;
 use domain::BlockRef;
+pub use error::TransportError;
 pub use exchange::Exchange;
 use futures::future::BoxFuture;
 use http::Http;
 use socket::Socket;
 use tokio::sync::watch;
 
-use crate::{Endpoint, NodeConfig, NodeError, error::BoxError};
+use crate::{address::Endpoint, config::NodeConfig, error::NodeError};
 
 #[derive(Debug)]
 pub(crate) enum Transport {
@@ -27,19 +29,6 @@ pub(crate) enum Transport {
     Socket(Socket),
     /// A simulated node.
     InProcess(Arc<dyn Exchange>),
-}
-
-/// Why there is no response.
-#[derive(Debug)]
-pub enum TransportError {
-    /// Connecting failed.
-    Unreachable(BoxError),
-    /// The connection ended before the response.
-    Dropped(BoxError),
-    /// The response is longer than allowed.
-    TooLong,
-    /// An HTTP status other than success.
-    Status { status: u16, retry_after: Option<Duration>, body: Bytes },
 }
 
 impl Transport {
@@ -84,13 +73,13 @@ impl Transport {
     }
 
     /// Subscribes to new heads until the connection ends. None over HTTP.
-    pub(crate) async fn announced_heads(
+    pub(crate) async fn subscribe_to_heads(
         &self,
         id: u64,
     ) -> Option<Result<watch::Receiver<Option<BlockRef>>, TransportError>> {
         match self {
             Self::Http(_) | Self::InProcess(_) => None,
-            Self::Socket(socket) => Some(socket.announced_heads(id).await),
+            Self::Socket(socket) => Some(socket.subscribe_to_heads(id).await),
         }
     }
 }

@@ -3,6 +3,8 @@
 //! The hash of a block commits to its header, and the header to everything else. So omitted or changed data is detected
 //! from the block alone, without another node.
 
+mod checks;
+mod consistency;
 mod evidence;
 mod header;
 mod receipt;
@@ -13,21 +15,22 @@ mod transaction;
 
 use std::{
     fmt,
-    str::FromStr,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use alloy_primitives::{B256, Bloom};
 use alloy_trie::{EMPTY_ROOT_HASH, root::ordered_trie_root_encoded};
+pub(crate) use checks::Contradiction;
+pub use checks::{BlockCheck, BlockChecks, BlockChecksError};
+pub(crate) use consistency::{CheckError, arrange_receipts, check_block, join_receipts};
 use domain::BlockNumber;
 pub(crate) use evidence::Evidence;
 pub use evidence::RejectedBlock;
 use header::HeaderProof;
 use rand::Rng;
 use receipt::{Blooms, FailedStatus};
-use serde::Deserialize;
-use transaction::{Kind, covered_by_roots};
+use transaction::{TxType, covered_by_roots};
 
 use crate::decode::{RawBlock, RawReceipt, RawTransaction};
 
@@ -39,78 +42,16 @@ const RECENT: Duration = Duration::from_secs(3_600);
 /// detected soon.
 const SAMPLE: u32 = 16;
 
-/// How thoroughly blocks are checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum BlockChecks {
-    /// Only that block and receipts belong together.
-    Off,
-    /// Cheap checks: header hash, transaction hashes, gas used, logs bloom, and empty roots for blocks without transactions.
-    /// Blocks near the head, and one of [`SAMPLE`] older ones, are fully checked.
-    #[default]
-    Cheap,
-    /// Also the roots of transactions and receipts of every block.
-    Full,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("expected off, cheap or full")]
-pub struct BlockChecksError;
-
-impl FromStr for BlockChecks {
-    type Err = BlockChecksError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "off" => Ok(Self::Off),
-            "cheap" => Ok(Self::Cheap),
-            "full" => Ok(Self::Full),
-            _ => Err(BlockChecksError),
-        }
-    }
-}
-
-/// A check of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum BlockCheck {
-    HeaderHash,
-    TransactionsRoot,
-    ReceiptsRoot,
-    GasUsed,
-    LogsBloom,
-    TransactionHash,
-}
-
-impl fmt::Display for BlockCheck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::HeaderHash => "header hash",
-            Self::TransactionsRoot => "transactions root",
-            Self::ReceiptsRoot => "receipts root",
-            Self::GasUsed => "gas used",
-            Self::LogsBloom => "logs bloom",
-            Self::TransactionHash => "transaction hash",
-        })
-    }
-}
-
-/// A failed check: two parts of a block contradict each other.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Contradiction {
-    pub(crate) check: BlockCheck,
-    pub(crate) what: String,
-}
-
 /// Checks the blocks of one endpoint.
 #[derive(Debug, Clone)]
-pub(crate) struct Verifier {
+pub(crate) struct BlockVerifier {
     checks: BlockChecks,
     evidence: Arc<Evidence>,
     /// For messages.
     host: String,
 }
 
-impl Verifier {
+impl BlockVerifier {
     pub(crate) fn new(checks: BlockChecks, evidence: Arc<Evidence>, host: String) -> Self {
         Self { checks, evidence, host }
     }
@@ -131,13 +72,13 @@ impl Verifier {
     }
 
     /// The receipts must be in the order of their transactions.
-    pub(crate) fn verify(&self, block: &RawBlock, receipts: &[RawReceipt]) -> Result<(), Contradiction> {
+    pub(crate) fn verify_block(&self, block: &RawBlock, receipts: &[RawReceipt]) -> Result<(), Contradiction> {
         let checks = match self.checks {
             BlockChecks::Off => return Ok(()),
             BlockChecks::Cheap if self.is_near_head(block) || rand::rng().random_ratio(1, SAMPLE) => BlockChecks::Full,
             checks => checks,
         };
-        self.verify_to(checks, block, receipts)
+        self.verify_with(checks, block, receipts)
     }
 
     /// By the node's head or the block's timestamp: a forged head must not make new blocks look old.
@@ -147,7 +88,7 @@ impl Verifier {
         near_head || block.timestamp.0.saturating_add(RECENT.as_secs()) >= now.as_secs()
     }
 
-    fn verify_to(&self, checks: BlockChecks, block: &RawBlock, receipts: &[RawReceipt]) -> Result<(), Contradiction> {
+    fn verify_with(&self, checks: BlockChecks, block: &RawBlock, receipts: &[RawReceipt]) -> Result<(), Contradiction> {
         let mut blooms = Blooms::default();
         let (transactions, receipts_in_root) = covered_by_roots(block, receipts);
         let each: Vec<Bloom> = receipts_in_root.iter().map(|receipt| blooms.of(receipt)).collect();
@@ -162,15 +103,15 @@ impl Verifier {
             self.evidence.header_proven();
         }
 
-        self.weigh(block, check_empty(block, transactions))?;
-        self.weigh(block, check_gas(block, receipts_in_root))?;
+        self.enforce(block, check_empty(block, transactions))?;
+        self.enforce(block, check_gas(block, receipts_in_root))?;
         if header != HeaderProof::Proven || served.is_some() {
             let mut with_beside = logs;
             receipts
                 .iter()
                 .skip(receipts_in_root.len())
                 .for_each(|receipt| with_beside.accrue_bloom(&blooms.of(receipt)));
-            self.weigh(block, self.check_bloom(served, &logs, &with_beside))?;
+            self.enforce(block, self.check_bloom(served, &logs, &with_beside))?;
         }
         let encoded = self.check_transactions(checks, block, transactions)?;
         if checks == BlockChecks::Full {
@@ -184,7 +125,7 @@ impl Verifier {
     }
 
     /// A contradiction is an error only on chains with Ethereum's headers: elsewhere the fields may have another meaning.
-    fn weigh(&self, block: &RawBlock, checked: Result<(), Contradiction>) -> Result<(), Contradiction> {
+    fn enforce(&self, block: &RawBlock, checked: Result<(), Contradiction>) -> Result<(), Contradiction> {
         match checked {
             Err(contradiction) if !self.evidence.headers_are_hashed_as_ethereums() => {
                 let check = contradiction.check;
@@ -228,28 +169,28 @@ impl Verifier {
         let mut encodings = (checks == BlockChecks::Full).then(|| Vec::with_capacity(transactions.len()));
         let mut encoding = Vec::new();
         for tx in transactions {
-            let Some(kind) = Kind::of(tx) else {
-                let number = tx.kind.map_or(0, |kind| kind.0);
+            let Some(tx_type) = TxType::of(tx) else {
+                let number = tx.tx_type.map_or(0, |tx_type| tx_type.0);
                 self.unproven(block, format_args!("unknown encoding of transaction type {number:#x}"));
                 encodings = None;
                 continue;
             };
             encoding.clear();
-            let checked = match transaction::encode(tx, kind, &mut encoding) {
-                Some(()) if transaction::hash_matches(tx, kind, &encoding) => {
-                    self.evidence.kind_proven(kind);
+            let checked = match transaction::encode(tx, tx_type, &mut encoding) {
+                Some(()) if transaction::hash_matches(tx, tx_type, &encoding) => {
+                    self.evidence.type_proven(tx_type);
                     Ok(())
                 }
                 Some(()) => Err(format!("{:#x} is not the hash of the transaction's fields", tx.hash.0)),
-                None if self.evidence.has_proven(kind) => Err(format!("{:#x} lacks a field of its type", tx.hash.0)),
+                None if self.evidence.has_proven(tx_type) => Err(format!("{:#x} lacks a field of its type", tx.hash.0)),
                 None => {
-                    self.unproven(block, format_args!("a transaction of type {:#x} lacks a field", kind as u8));
+                    self.unproven(block, format_args!("a transaction of type {:#x} lacks a field", tx_type as u8));
                     encodings = None;
                     continue;
                 }
             };
             let check = BlockCheck::TransactionHash;
-            self.weigh(block, checked.map_err(|what| Contradiction { check, what }))?;
+            self.enforce(block, checked.map_err(|what| Contradiction { check, what }))?;
             if let Some(encodings) = &mut encodings {
                 encodings.push(encoding.clone());
             }
@@ -261,7 +202,7 @@ impl Verifier {
         match (encodings, header::trie_root(&block.transactions_root)) {
             (Some(encodings), Some(root)) => {
                 let found = ordered_trie_root_encoded(encodings);
-                let has_blobs = block.transactions.iter().any(|tx| Kind::of(tx) == Some(Kind::Eip4844));
+                let has_blobs = block.transactions.iter().any(|tx| TxType::of(tx) == Some(TxType::Eip4844));
                 match (found == root, has_blobs) {
                     (true, true) => self.evidence.blob_root_proven(),
                     // Anvil includes blob sidecars, which no node returns, in the transactions root. A chain that has had
@@ -272,7 +213,7 @@ impl Verifier {
                     }
                     _ => {}
                 }
-                self.weigh(block, same_root(BlockCheck::TransactionsRoot, root, found))
+                self.enforce(block, same_root(BlockCheck::TransactionsRoot, root, found))
             }
             // The reason was already reported.
             (None, _) => Ok(()),
@@ -303,18 +244,18 @@ impl Verifier {
         };
         let Some(found_as_specified) = found(FailedStatus::Empty) else {
             let what = "a receipt lacks a field that the root covers".to_owned();
-            return self.weigh(block, Err(Contradiction { check: BlockCheck::ReceiptsRoot, what }));
+            return self.enforce(block, Err(Contradiction { check: BlockCheck::ReceiptsRoot, what }));
         };
         let has_failed = receipts.iter().any(|receipt| receipt.succeeded() == Some(false));
         if found_as_specified != root && has_failed && found(FailedStatus::ZeroByte) == Some(root) {
             return Ok(());
         }
         let found = found_as_specified;
-        if found != root && block.transactions.iter().any(|tx| Kind::of(tx).is_none()) {
+        if found != root && block.transactions.iter().any(|tx| TxType::of(tx).is_none()) {
             self.unproven(block, "a receipt of an unknown type may have another encoding");
             return Ok(());
         }
-        self.weigh(block, same_root(BlockCheck::ReceiptsRoot, root, found))
+        self.enforce(block, same_root(BlockCheck::ReceiptsRoot, root, found))
     }
 
     fn check_header(&self, block: &RawBlock, proof: HeaderProof) -> Result<(), Contradiction> {
@@ -327,7 +268,7 @@ impl Verifier {
             HeaderProof::Differs => format!("{:#x} is not the hash of the header's fields", block.hash.0),
             HeaderProof::Missing(field) => format!("the header lacks {field}"),
         };
-        self.weigh(block, Err(Contradiction { check: BlockCheck::HeaderHash, what }))
+        self.enforce(block, Err(Contradiction { check: BlockCheck::HeaderHash, what }))
     }
 }
 

@@ -6,13 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use store::{OlderIndex, StoreError};
+use store::StoreError;
 
 use crate::{
-    EmbeddedStore, StoreOptions,
     engine::{self, Engine, EngineOptions, INDEX_FOLDER, from_io_error, sync_folder},
     meta::{self, SCHEMA},
-    replacement, upgrade,
+    record_takeover, replacement,
 };
 
 /// Not the folder of [`replacement`], which is dropped when the data folder is opened.
@@ -42,14 +41,6 @@ impl Reindex {
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
-    }
-
-    /// Opens the index to fill it, or begins one.
-    ///
-    /// # Errors
-    /// If another process fills it, if another version has written it, or if the disk fails.
-    pub fn open(&self, options: StoreOptions) -> Result<EmbeddedStore, StoreError> {
-        EmbeddedStore::open(&self.folder, StoreOptions { older_index: OlderIndex::Refuse, ..options })
     }
 
     /// Removes the index.
@@ -112,7 +103,7 @@ impl Reindex {
             }
         };
         let block = meta::find_tip(&next.view())?.map(|tip| tip.block.number);
-        let rows = upgrade::take_over(&old.view(), &next)?;
+        let rows = record_takeover::take_over(&old.view(), &next)?;
         drop((old, next));
         replacement::replace_with(data, &self.folder)?;
         tracing::info!(block, rows, "the new index is in place, with the records of users");

@@ -13,12 +13,14 @@ use store::{
 
 use crate::{
     blocking::{ReadSlots, run_blocking},
-    engine::{self, Engine, EngineOptions, Repair},
+    engine::{self, Engine, Repair},
     meta::{self, Binding},
+    options::StoreOptions,
     private_files,
     read::ReadCaches,
     reader::EmbeddedReader,
     record_transfer::EmbeddedTransfer,
+    reindex::Reindex,
     replacement, snapshot,
     upgrade::upgrade,
     user_records::EmbeddedUserRecords,
@@ -28,47 +30,6 @@ use crate::{
     write::start_over,
     writer::{EmbeddedWriter, Writers},
 };
-
-/// Resource limits of the store.
-#[derive(Debug, Clone, Copy)]
-pub struct StoreOptions {
-    /// Bytes of the engine's cache of table blocks.
-    pub cache_bytes: u64,
-    /// Bytes of the decoded rows and of the checkpoints that all readers share.
-    pub row_cache_bytes: u64,
-    /// Bytes of the write buffer of each of four groups of tables, before it is flushed. A data folder keeps the size
-    /// that it was created with.
-    pub write_buffer_bytes: u64,
-    /// Number of list tails, and of address ids, that the writer caches. They are its working state: it changes them in
-    /// memory, without a lock.
-    pub writer_cache_entries: usize,
-    /// Maximum open file descriptors of the store.
-    pub descriptors: usize,
-    pub older_index: OlderIndex,
-}
-
-impl StoreOptions {
-    pub(crate) fn engine(&self) -> EngineOptions {
-        EngineOptions {
-            cache_bytes: self.cache_bytes,
-            write_buffer_bytes: self.write_buffer_bytes,
-            descriptors: self.descriptors,
-        }
-    }
-}
-
-impl Default for StoreOptions {
-    fn default() -> Self {
-        Self {
-            cache_bytes: 128 << 20,
-            row_cache_bytes: 24 << 20,
-            write_buffer_bytes: 64 << 20,
-            writer_cache_entries: 400_000,
-            descriptors: 1_024,
-            older_index: OlderIndex::default(),
-        }
-    }
-}
 
 /// An open data folder. Only one process can have it open.
 #[derive(Debug)]
@@ -218,6 +179,16 @@ impl EmbeddedStore {
     pub fn compacted_bytes(&self) -> Result<u64, StoreError> {
         self.engine.compact()?;
         Ok(self.engine.table_bytes())
+    }
+}
+
+impl Reindex {
+    /// Opens the index to fill it, or begins one.
+    ///
+    /// # Errors
+    /// If another process fills it, if another version has written it, or if the disk fails.
+    pub fn open(&self, options: StoreOptions) -> Result<EmbeddedStore, StoreError> {
+        EmbeddedStore::open(self.folder(), StoreOptions { older_index: OlderIndex::Refuse, ..options })
     }
 }
 

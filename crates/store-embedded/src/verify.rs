@@ -164,7 +164,8 @@ impl Faults {
 
 #[cfg(test)]
 mod tests {
-    use store::{ChainWriter, Undo, conformance::RandomChain};
+    use store::{ChainWriter, Undo};
+    use store_conformance::RandomChain;
 
     use super::*;
     use crate::{

@@ -12,7 +12,8 @@ use domain::{
     EventKind, EventKinds, NewDelivery, NewWebhook, NextStep, SealedSecret, WebhookId,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use store::{ChainReader, ChainWriter, StoreError, Undo, WebhookRecords, conformance::RandomChain};
+use store::{ChainReader, ChainWriter, StoreError, Undo, WebhookRecords};
+use store_conformance::RandomChain;
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 const KEEP: Undo = Undo::Keep { down_to: 0 };

@@ -12,10 +12,10 @@ use store::StoreError;
 use tokio_postgres::{IsolationLevel, Row, types::ToSql};
 
 use crate::{
-    PostgresOptions,
     connector::Connector,
     database_url::DatabaseUrl,
     error::{pool_error, store_error},
+    options::PostgresOptions,
 };
 
 pub(crate) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];

@@ -4,6 +4,7 @@
 //! appends one row for each list that it touches, with its entries and the counts before them. So a total is one read, a
 //! page is one seek at any depth, a block range is two searches, and reverting a block deletes the runs that it appended.
 
+mod block_times;
 mod chain;
 mod compaction;
 mod connector;
@@ -20,7 +21,9 @@ mod matching_lock;
 mod migrations;
 mod nft_metadata;
 mod numeric;
+mod old_server;
 mod open_error;
+mod options;
 mod pools;
 mod quotas;
 mod ranks;
@@ -33,6 +36,7 @@ mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod tls;
+mod token_names;
 mod tokens;
 mod user_records;
 mod verified_contracts;
@@ -40,14 +44,16 @@ mod versions;
 mod webhook_records;
 mod write;
 mod writer;
+mod writer_heartbeat;
 
 pub use compaction::Compacted;
 pub use maintenance::{ServerVersion, TableSize};
 pub use matching_lock::MatchingLock;
 pub use open_error::OpenError;
+pub use options::PostgresOptions;
 pub use quotas::PostgresQuotas;
 pub use reader::PostgresReader;
-pub use store::{PostgresOptions, PostgresStore};
+pub use store::PostgresStore;
 pub use user_records::PostgresUserRecords;
 pub use verified_contracts::{PostgresJobs, PostgresVerifiedContracts};
 pub use webhook_records::{PostgresWebhookRecords, QueueNews, Sender};

@@ -1,12 +1,11 @@
 //! The advisory locks of a database, and the heartbeats of those that a process holds for long.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use store::StoreError;
-use tokio::task::AbortHandle;
 use tokio_postgres::Client;
 
-use crate::{database::Database, error::store_error, writer::Writers};
+use crate::error::store_error;
 
 /// How often the holder of a lock shows that it runs.
 pub(crate) const BEAT: Duration = Duration::from_secs(1);
@@ -27,36 +26,6 @@ pub(crate) const WEBHOOKS: i64 = 0x6578_706c_0000_0005;
 pub(crate) const JOBS: i64 = 0x6578_706c_0000_0006;
 /// Held by the process that matches blocks with webhooks, as long as its connection lives.
 pub(crate) const MATCHING: i64 = 0x6578_706c_0000_0007;
-
-/// Shows that this process runs, while it has the writer.
-#[derive(Debug)]
-pub(crate) struct WriterHeartbeat(AbortHandle);
-
-impl WriterHeartbeat {
-    pub(crate) fn start(database: Database, writers: Arc<Writers>) -> Self {
-        let task = tokio::spawn(async move {
-            loop {
-                if writers.is_elected()
-                    && let Err(error) = beat_with(&database).await
-                {
-                    tracing::debug!(%error, "cannot show that the writer runs");
-                }
-                tokio::time::sleep(BEAT).await;
-            }
-        });
-        Self(task.abort_handle())
-    }
-}
-
-impl Drop for WriterHeartbeat {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-async fn beat_with(database: &Database) -> Result<(), StoreError> {
-    beat(&*database.connection().await?, WRITER).await
-}
 
 /// Shows that the holder of a lock runs.
 pub(crate) async fn beat(client: &Client, lock: i64) -> Result<(), StoreError> {

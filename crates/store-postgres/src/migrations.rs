@@ -9,6 +9,7 @@ use crate::{
     database::{Connection, execute, find, get, query},
     error::store_error,
     locks,
+    old_server::OldServer,
     rows::{RowExt, int8},
 };
 
@@ -64,13 +65,6 @@ const INDEX: [&str; 32] = [
 const LIST_SUFFIX: &str = "_run";
 
 const OLDEST_SERVER: i32 = 140_000;
-
-#[derive(Debug, thiserror::Error)]
-#[error("PostgreSQL {required} or later is required, but the server is {version}")]
-pub(crate) struct OldServer {
-    required: i32,
-    version: String,
-}
 
 impl Migrations<'_> {
     /// Checks the version of the server, and applies the migrations that are missing. Processes that start together wait for

@@ -1,7 +1,7 @@
 use store::StoreError;
 use tokio_postgres::error::SqlState;
 
-use crate::migrations::OldServer;
+use crate::old_server::OldServer;
 
 /// Why a database cannot be used. The messages contain no password.
 #[derive(Debug, thiserror::Error)]

@@ -11,6 +11,7 @@ mod logs;
 mod nfts;
 mod pages;
 mod select;
+mod spans;
 mod tokens;
 mod trades;
 mod transactions;
@@ -20,7 +21,7 @@ pub(crate) use self::{
     addresses::{describe_addresses, find_address, find_address_overview, find_code, find_code_hash},
     approvals::list_approvals,
     blocks::{coverage, find_block, find_tip, list_blocks, list_gas_prices, list_mined_blocks, stats},
-    days::{first_blocks_since, list_days},
+    days::list_days,
     internal::list_internal_transactions,
     intersections::Intersections,
     known_addresses::{count_transactions, find_address_position, list_known_addresses},

@@ -1,15 +1,11 @@
-use std::{
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{path::Path, sync::Arc, time::Instant};
 
 use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity, ReplicaStatus, SyncStatus};
 use futures::future::BoxFuture;
 use metrics::Histogram;
 use store::{
-    CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, OlderIndex, RecordTransfer,
+    CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RecordTransfer,
     SnapshotContent, Store, StoreError, UserRecords, Verification, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 use tokio::sync::watch;
@@ -20,11 +16,11 @@ use crate::{
     database_url::DatabaseUrl,
     error::{describe, is_tls, store_error},
     indexer,
-    locks::WriterHeartbeat,
     matching_lock::MatchingLock,
     migrations::{MIGRATIONS, Migrations},
     nft_metadata::PostgresNftMetadata,
     open_error::OpenError,
+    options::PostgresOptions,
     quotas::PostgresQuotas,
     read::Intersections,
     reader::PostgresReader,
@@ -36,36 +32,8 @@ use crate::{
     versions::{Listener, Versions},
     webhook_records::PostgresWebhookRecords,
     writer::{PostgresWriter, Writers},
+    writer_heartbeat::WriterHeartbeat,
 };
-
-/// Limits of one process.
-#[derive(Debug, Clone)]
-pub struct PostgresOptions {
-    /// The schema that contains all tables.
-    pub schema: String,
-    /// Connections for queries. The writer and the notifications have one more each.
-    pub connections: usize,
-    /// How long an operation waits for a free connection, and for a new one.
-    pub timeout: Duration,
-    /// A standby that answers reads while it is recent enough.
-    pub read_url: Option<String>,
-    /// Number of list tails, and of address ids, that the writer caches.
-    pub writer_cache_entries: usize,
-    pub older_index: OlderIndex,
-}
-
-impl Default for PostgresOptions {
-    fn default() -> Self {
-        Self {
-            schema: "explorer".to_owned(),
-            connections: 16,
-            timeout: Duration::from_secs(5),
-            read_url: None,
-            writer_cache_entries: 400_000,
-            older_index: OlderIndex::default(),
-        }
-    }
-}
 
 /// A database. Any number of processes can have it open; one of them has the writer.
 #[derive(Debug)]

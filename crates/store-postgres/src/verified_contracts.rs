@@ -1,6 +1,7 @@
 //! Verified contracts. Changes run one at a time, and not while the writer changes the code at addresses.
 
 mod jobs;
+mod matches;
 mod running;
 pub(crate) mod transfer;
 
@@ -13,6 +14,7 @@ use domain::{
     LibraryOffset, MatchKind, Order, Page, PageRequest, SourceFile, VerificationJob, VerifiedCode, VerifiedContract,
     VerifiedSummary,
 };
+use matches::{match_from, match_number};
 pub use running::PostgresJobs;
 use store::{Kept, StateVersion, StoreError, VerifiedContracts};
 use tokio_postgres::Row;
@@ -163,21 +165,6 @@ fn deployment_from_row(row: &Row) -> Result<Deployment, StoreError> {
     };
     let creation = CreationId { tx_hash: row.hash(0)?, block_hash: row.hash(1)? };
     Ok(Deployment { creation, build: row.hash(2)?, proof })
-}
-
-fn match_number(kind: MatchKind) -> i16 {
-    match kind {
-        MatchKind::Partial => 1,
-        MatchKind::Exact => 2,
-    }
-}
-
-fn match_from(number: i16) -> Result<MatchKind, StoreError> {
-    match number {
-        1 => Ok(MatchKind::Partial),
-        2 => Ok(MatchKind::Exact),
-        _ => Err(StoreError::Corrupt("a match of an unknown kind")),
-    }
 }
 
 /// The number of a verified contract; None if this code was not verified at this address.

@@ -1,5 +1,6 @@
 //! Webhooks and their deliveries. Changes run one at a time, over all processes; leases are part of the rows.
 
+mod announcements;
 mod change;
 mod deliveries;
 mod handle;
@@ -30,7 +31,7 @@ use store::{
 
 use self::{
     change::Change,
-    rows::{DELIVERY, DeliveryRow, WEBHOOK, webhook_from_row},
+    rows::{DELIVERY, DeliveryRow, WEBHOOK, find_webhook, webhook_from_row},
 };
 pub use self::{
     handle::PostgresWebhookRecords,
@@ -38,7 +39,7 @@ pub use self::{
 };
 use crate::{
     chain::Chain,
-    database::{Connection, execute, find, get, query, snapshot},
+    database::{execute, find, get, query, snapshot},
     error::store_error,
     rows::{RowExt, clamped, int8, limit},
 };
@@ -56,12 +57,6 @@ macro_rules! change {
         $this.note_totals(&progress);
         Ok(outcome)
     }};
-}
-
-async fn find_webhook(client: &dyn Connection, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
-    let sql = format!("select {WEBHOOK} from webhook w where w.id = $1");
-    let row = find(client, &sql, &[&int8(id)]).await?;
-    row.map(|row| webhook_from_row(&row, 0)).transpose()
 }
 
 #[async_trait]

@@ -25,7 +25,7 @@ pub(crate) use self::{
     copy::runs as copy_runs,
     holders::{list_audits, list_pending_balances, save_audits, save_balances},
     internal::{internal_frontier, skip_internal},
-    metadata::{folded, save_token_metadata},
+    metadata::save_token_metadata,
     ranks::rank_holders,
     state::WriteState,
 };

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use domain::{BlockNumber, InternalBlock, InternalFrontier, InternalReach};
+use domain::{BlockNumber, InternalBlock, InternalFrontier, TracedRange};
 
 use crate::StoreError;
 
@@ -50,10 +50,10 @@ impl InternalProgress {
 
     /// `first_block` is that of the index.
     #[must_use]
-    pub fn reach(&self, first_block: BlockNumber) -> Option<InternalReach> {
+    pub fn traced_range(&self, first_block: BlockNumber) -> Option<TracedRange> {
         let lowest = self.below.map_or(first_block, |below| below + 1);
         let from = self.gap.map_or(lowest, |(_, last)| last + 1);
-        (from < self.above).then(|| InternalReach { from, to: self.above - 1 })
+        (from < self.above).then(|| TracedRange { from, to: self.above - 1 })
     }
 
     /// The lowest block that was traced or given up.
@@ -89,18 +89,22 @@ mod tests {
     #[test]
     fn internal_transactions_are_complete_from_below_up_to_the_last_gap() {
         let mut progress = InternalProgress::start(10);
-        assert_eq!(progress.reach(0), None);
+        assert_eq!(progress.traced_range(0), None);
         progress.above = 14;
-        assert_eq!(progress.reach(0), Some(InternalReach { from: 11, to: 13 }));
+        assert_eq!(progress.traced_range(0), Some(TracedRange { from: 11, to: 13 }));
         progress.step_down(9);
-        assert_eq!((progress.below, progress.reach(9)), (Some(9), Some(InternalReach { from: 10, to: 13 })));
+        assert_eq!((progress.below, progress.traced_range(9)), (Some(9), Some(TracedRange { from: 10, to: 13 })));
         progress.step_down(9);
-        assert_eq!((progress.below, progress.reach(9)), (None, Some(InternalReach { from: 9, to: 13 })));
+        assert_eq!((progress.below, progress.traced_range(9)), (None, Some(TracedRange { from: 9, to: 13 })));
         progress.skip(15);
-        assert_eq!(progress.reach(9), None);
+        assert_eq!(progress.traced_range(9), None);
         progress.above = 20;
-        assert_eq!(progress.reach(9), Some(InternalReach { from: 16, to: 19 }));
-        assert_eq!(progress.reverted(15, 0).reach(9), None);
-        assert_eq!(progress.reverted(13, 0).reach(9), Some(InternalReach { from: 9, to: 13 }), "the gap is reverted");
+        assert_eq!(progress.traced_range(9), Some(TracedRange { from: 16, to: 19 }));
+        assert_eq!(progress.reverted(15, 0).traced_range(9), None);
+        assert_eq!(
+            progress.reverted(13, 0).traced_range(9),
+            Some(TracedRange { from: 9, to: 13 }),
+            "the gap is reverted"
+        );
     }
 }

@@ -1,11 +1,8 @@
-//! The storage traits, the rules that all stores share, and the conformance suite that every implementation must pass.
+//! The storage traits and the rules that all stores share.
 //!
 //! The traits use domain types only, so that the API and the ingest do not depend on a particular store.
 
 mod block_times;
-#[cfg(feature = "conformance")]
-#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a check that does not hold panics")]
-pub mod conformance;
 mod contract_data;
 mod error;
 mod internal;

@@ -28,7 +28,7 @@ pub(crate) use log::{ListedLog, LogRow};
 pub(crate) use method::{Methods, method_name, method_name_of};
 pub(crate) use page_names::PageNames;
 pub(crate) use pager::{Pager, Paging};
-pub(crate) use rows::{BlockRow, InternalRow, ReachView, TradeRow, TransactionRow, TransferRow};
+pub(crate) use rows::{BlockRow, InternalRow, TracedRangeView, TradeRow, TransactionRow, TransferRow};
 pub(crate) use source::lines as source_lines;
 pub(crate) use text::{sanitize_name, sanitize_text, url_encode};
 pub(crate) use time::Moment;

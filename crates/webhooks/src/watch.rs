@@ -101,7 +101,7 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
-    use domain::{B256, BlockRef, EventKinds, TokenKind, TransferEvent, U256};
+    use domain::{B256, BlockRef, EventKinds, TransferEvent};
 
     use super::*;
 

@@ -1,4 +1,4 @@
-//! User records in memory, for unit tests of the API. They pass the conformance suite of the `store` crate.
+//! User records in memory, for unit tests of the API. They pass the conformance suite of `store-conformance`.
 
 use std::sync::{Arc, Mutex};
 
@@ -95,5 +95,5 @@ impl UserRecords for MemoryRecords {
 
 #[tokio::test]
 async fn records_in_memory_pass_the_conformance_suite() {
-    store::conformance::run_user_records(Arc::new(MemoryRecords::default())).await;
+    store_conformance::run_user_records(Arc::new(MemoryRecords::default())).await;
 }

@@ -51,7 +51,7 @@ async fn get_address(
         trade_count,
         internal_tx_count,
         log_count,
-        internal_reach,
+        traced_range,
         recent,
         token,
     } = overview;
@@ -65,7 +65,7 @@ async fn get_address(
     let verified = find_source(&*app.verified, address, account.code).await?;
     let detail = wire::AddressDetail::new(&summary, &account, label, recent, token)
         .with_counts(transfer_count, trade_count, log_count)
-        .with_internal(internal_tx_count, internal_reach)
+        .with_internal(internal_tx_count, traced_range)
         .with_source(verified);
     let response = JsonResponse::new(detail.with_coverage(coverage), Freshness::UntilNextBlock);
     // An account at the tip is valid until the tip changes; an older one only until the node responds again.

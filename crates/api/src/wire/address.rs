@@ -1,4 +1,4 @@
-use domain::{Account, AddressSummary, Code, Creation, InternalReach};
+use domain::{Account, AddressSummary, Code, Creation, TracedRange};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -142,8 +142,8 @@ impl AddressDetail {
     }
 
     #[must_use]
-    pub fn with_internal(self, internal_tx_count: u64, reach: Option<InternalReach>) -> Self {
-        Self { internal_tx_count, internal_transactions_from: reach.map(|reach| reach.from), ..self }
+    pub fn with_internal(self, internal_tx_count: u64, traced_range: Option<TracedRange>) -> Self {
+        Self { internal_tx_count, internal_transactions_from: traced_range.map(|range| range.from), ..self }
     }
 
     #[must_use]

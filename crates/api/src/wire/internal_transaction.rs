@@ -92,12 +92,12 @@ list! {
 impl InternalTransactionList {
     #[must_use]
     pub fn new(found: InternalPage, paging: Paging, coverage: domain::Coverage) -> Self {
-        let InternalPage { page, reach } = found;
+        let InternalPage { page, traced_range } = found;
         Self::of(
             page.map(InternalTransaction::from),
             paging,
-            reach.map(|reach| reach.from),
-            reach.map(|reach| reach.to),
+            traced_range.map(|range| range.from),
+            traced_range.map(|range| range.to),
             coverage,
         )
     }
@@ -105,7 +105,7 @@ impl InternalTransactionList {
 
 #[cfg(test)]
 mod tests {
-    use domain::{Address, B256, InternalEvent, InternalReach, Page, U256};
+    use domain::{Address, B256, InternalEvent, Page, TracedRange, U256};
 
     use super::*;
 
@@ -131,7 +131,7 @@ mod tests {
         (failed.event.kind, failed.event.to) = (InternalKind::Create2, None);
         failed.event.error = Some("execution reverted".to_owned());
         let page = Page { items: vec![failed, payment], total: 2 };
-        let found = InternalPage { page, reach: Some(InternalReach { from: 3, to: 17 }) };
+        let found = InternalPage { page, traced_range: Some(TracedRange { from: 3, to: 17 }) };
         insta::assert_json_snapshot!(InternalTransactionList::new(
             found,
             Paging::default(),

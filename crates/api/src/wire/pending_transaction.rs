@@ -40,7 +40,7 @@ pub struct PendingTransaction {
     /// 0 for legacy transactions, 2 for EIP-1559, and so on.
     #[serde(rename = "type")]
     #[schema(example = 2)]
-    pub form: u64,
+    pub tx_type: u64,
     #[schema(required = true)]
     pub max_fee_per_gas: Option<Decimal>,
     #[schema(required = true)]
@@ -63,7 +63,7 @@ impl From<domain::PendingTransaction> for PendingTransaction {
             gas_price: tx.gas_price.map(Decimal::from),
             gas_limit: u128::from(tx.gas_limit).into(),
             nonce: tx.nonce,
-            form: tx.form,
+            tx_type: tx.tx_type,
             max_fee_per_gas: tx.max_fee_per_gas.map(Decimal::from),
             max_priority_fee_per_gas: tx.max_priority_fee_per_gas.map(Decimal::from),
             input: hex::encode_prefixed(&tx.input),

@@ -37,8 +37,8 @@ impl Stats {
             total_transactions: stats.total_transactions,
             total_tokens: stats.total_tokens,
             untraced_blocks: stats.untraced_blocks,
-            internal_transactions_from: stats.internal_reach.map(|reach| reach.from),
-            internal_transactions_to: stats.internal_reach.map(|reach| reach.to),
+            internal_transactions_from: stats.traced_range.map(|range| range.from),
+            internal_transactions_to: stats.traced_range.map(|range| range.to),
             avg_gas_price: stats.average_gas_price.into(),
             coverage: coverage.into(),
         }

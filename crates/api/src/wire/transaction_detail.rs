@@ -19,7 +19,7 @@ pub struct TransactionDetail {
     /// 0 for legacy transactions, 2 for EIP-1559, and so on.
     #[serde(rename = "type")]
     #[schema(required = true, example = 2)]
-    pub form: Option<u64>,
+    pub tx_type: Option<u64>,
     /// In wei, as are all fees.
     #[schema(required = true)]
     pub max_fee_per_gas: Option<Decimal>,
@@ -126,7 +126,7 @@ impl TransactionDetail {
         Self {
             burnt_fee: burnt.map(Decimal::from),
             gas_limit: field(|detail| Some(detail.gas_limit.into())),
-            form: detail.as_ref().map(|detail| detail.form),
+            tx_type: detail.as_ref().map(|detail| detail.tx_type),
             max_fee_per_gas: field(|detail| detail.max_fee_per_gas),
             max_priority_fee_per_gas: field(|detail| detail.max_priority_fee_per_gas),
             cumulative_gas_used: field(|detail| detail.cumulative_gas_used.map(u128::from)),

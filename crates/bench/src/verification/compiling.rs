@@ -1,13 +1,12 @@
 //! Compilation with the npm package of a compiler.
 
-use std::{path::Path, process::Stdio, time::Duration};
+use std::{path::Path, time::Duration};
 
 use alloy_primitives::hex;
 use anyhow::Context;
 use serde_json::{Value, json};
-use tokio::{io::AsyncWriteExt, process::Command};
 
-use super::subjects::Subject;
+use super::{script::run_script, subjects::Subject};
 
 const COMPILE: &str = include_str!("compile.cjs");
 
@@ -34,13 +33,4 @@ pub(super) async fn compile(package: &Path, subject: &Subject) -> anyhow::Result
         anyhow::Ok(Duration::from_secs_f64(seconds))
     };
     Ok(Compiled { code: hex::decode(code)?, cold: seconds(0)?, warm: seconds(1)? })
-}
-
-/// Runs a Node.js script with a path as argument and JSON on stdin; returns its output.
-pub(super) async fn run_script(script: &str, path: &Path, input: &Value) -> anyhow::Result<Vec<u8>> {
-    let mut node = Command::new("node");
-    node.arg("--no-warnings").arg("--eval").arg(script).arg(path).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut node = node.spawn().context("cannot run node")?;
-    node.stdin.take().context("no input")?.write_all(input.to_string().as_bytes()).await?;
-    Ok(node.wait_with_output().await?.stdout)
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 use tokio::process::Command;
 
-use super::compiling::run_script;
+use super::script::run_script;
 
 const GATHER: &str = include_str!("gather.cjs");
 const CONTRACTS: [&str; 3] = ["@openzeppelin/contracts@5.7.0", "@uniswap/v2-core@1.0.1", "@uniswap/v3-core@1.0.1"];

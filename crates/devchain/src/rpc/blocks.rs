@@ -4,8 +4,8 @@ use alloy_eips::{BlockId, BlockNumberOrTag};
 use alloy_primitives::{B256, U64};
 
 use super::{
-    dispatch::{Methods, typed},
     error::RpcError,
+    handler::{Methods, typed},
     params::Params,
     protocol::{Reply, reply},
     wire,

@@ -4,8 +4,8 @@ use alloy_primitives::{B256, U64};
 use serde::Deserialize;
 
 use super::{
-    dispatch::{Methods, typed},
     error::RpcError,
+    handler::{Methods, typed},
     params::Params,
 };
 use crate::{DevChain, ReorgedTransactions};

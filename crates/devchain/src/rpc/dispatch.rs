@@ -1,19 +1,12 @@
 //! Maps method names to handlers.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::sync::LazyLock;
 
 use super::{
-    blocks, control,
-    error::RpcError,
-    execution, fees, logs, network,
-    params::Params,
-    protocol::{Reply, reply},
-    state, traces, transactions,
+    blocks, control, error::RpcError, execution, fees, handler::Methods, logs, network, params::Params,
+    protocol::Reply, state, traces, transactions,
 };
 use crate::DevChain;
-
-pub(super) type Handler = Box<dyn Fn(&DevChain, Params) -> Result<Reply, RpcError> + Send + Sync>;
-pub(super) type Methods = HashMap<&'static str, Handler>;
 
 static METHODS: LazyLock<Methods> = LazyLock::new(|| {
     let mut methods = Methods::new();
@@ -28,11 +21,6 @@ static METHODS: LazyLock<Methods> = LazyLock::new(|| {
     transactions::register(&mut methods);
     methods
 });
-
-/// Wraps a function with a typed result as a handler.
-pub(super) fn typed<T: serde::Serialize + 'static>(method: fn(&DevChain, Params) -> Result<T, RpcError>) -> Handler {
-    Box::new(move |chain, params| reply(&method(chain, params)?))
-}
 
 pub(super) fn dispatch(chain: &DevChain, method: &str, params: Params) -> Result<Reply, RpcError> {
     let offered = chain.offers_traces() || !traces::is_trace(method);

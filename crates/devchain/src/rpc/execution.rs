@@ -5,8 +5,8 @@ use alloy_rpc_types_eth::TransactionRequest;
 use serde_json::Value;
 
 use super::{
-    dispatch::{Methods, typed},
     error::RpcError,
+    handler::{Methods, typed},
     params::Params,
     state::block_param,
 };

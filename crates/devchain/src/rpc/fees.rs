@@ -6,8 +6,8 @@ use alloy_primitives::U64;
 use alloy_rpc_types_eth::FeeHistory;
 
 use super::{
-    dispatch::{Methods, typed},
     error::RpcError,
+    handler::{Methods, typed},
     params::Params,
 };
 use crate::{DevChain, block::MinedBlock};

@@ -6,8 +6,8 @@ use alloy_eips::BlockNumberOrTag;
 use alloy_rpc_types_eth::{Filter, FilterBlockOption, Log};
 
 use super::{
-    dispatch::{Methods, typed},
     error::RpcError,
+    handler::{Methods, typed},
     params::Params,
     wire,
 };

@@ -3,8 +3,8 @@
 use alloy_primitives::{Address, U64};
 
 use super::{
-    dispatch::{Methods, typed},
     error::RpcError,
+    handler::{Methods, typed},
     params::Params,
 };
 use crate::{DevChain, Signer};

@@ -4,8 +4,8 @@ use alloy_eips::{BlockId, BlockNumberOrTag};
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 
 use super::{
-    dispatch::{Methods, typed},
     error::RpcError,
+    handler::{Methods, typed},
     params::Params,
 };
 use crate::{DevChain, state::Account};

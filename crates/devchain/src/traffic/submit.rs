@@ -9,7 +9,7 @@ use super::{
     amount::spread,
     intent::{Intent, Outcome},
 };
-use crate::{DevChain, SendError, TransactionForm};
+use crate::{DevChain, SendError, TransactionType};
 
 /// Intrinsic gas of the access list.
 const ACCESS_LIST_GAS: u64 = 5_000;
@@ -26,10 +26,10 @@ pub struct Sent {
 
 /// Signs an intent with a random type and price, and submits it.
 pub(super) fn send(chain: &DevChain, intent: Intent, rng: &mut StdRng) -> Result<Sent, SendError> {
-    let (form, extra_gas) = match rng.random_range(0..100) {
-        0..60 => (TransactionForm::DynamicFee, 0),
-        60..85 => (TransactionForm::Legacy, 0),
-        _ => (TransactionForm::AccessList(access_list(intent.to)), ACCESS_LIST_GAS),
+    let (tx_type, extra_gas) = match rng.random_range(0..100) {
+        0..60 => (TransactionType::DynamicFee, 0),
+        60..85 => (TransactionType::Legacy, 0),
+        _ => (TransactionType::AccessList(access_list(intent.to)), ACCESS_LIST_GAS),
     };
     let hash = chain
         .draft(intent.from.0)?
@@ -37,7 +37,7 @@ pub(super) fn send(chain: &DevChain, intent: Intent, rng: &mut StdRng) -> Result
         .value(intent.value)
         .data(intent.input)
         .gas_limit(intent.gas + extra_gas)
-        .form(form)
+        .tx_type(tx_type)
         .tip(spread(U256::from(MAX_TIP), rng).saturating_to())
         .submit()?;
     Ok(Sent { hash, outcome: intent.outcome })

@@ -1,6 +1,6 @@
 use alloy_primitives::{Bytes, TxKind, U256};
 use devchain::{
-    DevChain, DevChainConfig, ReorgedTransactions, TransactionForm,
+    DevChain, DevChainConfig, ReorgedTransactions, TransactionType,
     traffic::{HistoryPlan, Traffic},
 };
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn chain_with(history: usize) -> (DevChain, u64) {
     let contracts = traffic.deploy().unwrap().clone();
     traffic.history(&plan).unwrap();
     let authorizations = vec![chain.authorize(1, contracts.counter).unwrap()];
-    let delegating = chain.draft(0).unwrap().form(TransactionForm::SetCode(authorizations));
+    let delegating = chain.draft(0).unwrap().tx_type(TransactionType::SetCode(authorizations));
     delegating.to(chain.accounts()[1].address()).value(ether(1)).submit().unwrap();
     // Reverts, so that the receipt has an address without code.
     let reverting = Bytes::from_static(&[0x60, 0, 0x60, 0, 0xfd]);

@@ -2,7 +2,7 @@ use alloy_consensus::{BlockHeader, TxReceipt, proofs};
 use alloy_eips::eip2930::{AccessList, AccessListItem};
 use alloy_primitives::{B256, Bloom, U256};
 use alloy_trie::{EMPTY_ROOT_HASH, KECCAK_EMPTY, TrieAccount, root::state_root_unhashed};
-use devchain::TransactionForm;
+use devchain::TransactionType;
 use serde_json::{Value, json};
 
 use crate::node::{Node, ether, keeper, word};
@@ -12,15 +12,15 @@ async fn mixed_block(node: &Node) -> u64 {
     let contract = node.create_keeper(0);
     let chain = &node.chain;
     chain.draft(0).unwrap().to(contract).data(word(7)).submit().unwrap();
-    let legacy = chain.draft(1).unwrap().form(TransactionForm::Legacy);
+    let legacy = chain.draft(1).unwrap().tx_type(TransactionType::Legacy);
     legacy.to(node.account(2)).value(ether(1)).submit().unwrap();
     let list = AccessList(vec![AccessListItem { address: contract, storage_keys: vec![B256::ZERO] }]);
-    let listed = chain.draft(2).unwrap().form(TransactionForm::AccessList(list));
+    let listed = chain.draft(2).unwrap().tx_type(TransactionType::AccessList(list));
     listed.to(contract).data(word(8)).submit().unwrap();
     chain.draft(3).unwrap().data(keeper()).submit().unwrap();
     chain.draft(3).unwrap().to(contract).submit().unwrap();
     let authorization = chain.authorize(4, contract).unwrap();
-    let set_code = chain.draft(5).unwrap().form(TransactionForm::SetCode(vec![authorization]));
+    let set_code = chain.draft(5).unwrap().tx_type(TransactionType::SetCode(vec![authorization]));
     set_code.to(node.account(4)).data(word(9)).submit().unwrap();
     chain.mine(None).number
 }

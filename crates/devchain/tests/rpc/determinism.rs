@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use alloy_primitives::{Address, B256, TxKind, U256};
-use devchain::{DevChain, DevChainConfig, ReorgedTransactions, TransactionForm};
+use devchain::{DevChain, DevChainConfig, ReorgedTransactions, TransactionType};
 use tokio_util::sync::CancellationToken;
 
 use crate::node::{ether, keeper, word};
@@ -19,7 +19,7 @@ fn history(seed: u64, transactions: u64) -> (DevChain, Vec<B256>) {
         match index % 4 {
             0 => draft.to(contract).data(word(index)),
             1 => draft.to(receiver).value(ether(1) / U256::from(index + 1)),
-            2 => draft.to(receiver).value(U256::from(index)).form(TransactionForm::Legacy),
+            2 => draft.to(receiver).value(U256::from(index)).tx_type(TransactionType::Legacy),
             _ => draft.to(contract),
         }
         .submit()

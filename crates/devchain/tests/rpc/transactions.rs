@@ -1,6 +1,6 @@
 use alloy_primitives::{Address, TxKind, U256};
 use alloy_rpc_types_eth::{Transaction, TransactionReceipt};
-use devchain::TransactionForm;
+use devchain::TransactionType;
 use serde_json::{Value, json};
 
 use crate::node::{KEEPER_RUNTIME, Node, ether, keeper, word};
@@ -69,22 +69,22 @@ async fn each_transaction_type_is_served() {
     let node = Node::start().await;
     let contract = node.create_keeper(0);
     let authorization = node.chain.authorize(3, contract).unwrap();
-    let forms = [
-        (TransactionForm::Legacy, "0x0"),
-        (TransactionForm::AccessList(Default::default()), "0x1"),
-        (TransactionForm::DynamicFee, "0x2"),
-        (TransactionForm::SetCode(vec![authorization]), "0x4"),
+    let types = [
+        (TransactionType::Legacy, "0x0"),
+        (TransactionType::AccessList(Default::default()), "0x1"),
+        (TransactionType::DynamicFee, "0x2"),
+        (TransactionType::SetCode(vec![authorization]), "0x4"),
     ];
-    for (form, kind) in forms {
-        let draft = node.chain.draft(1).unwrap().form(form);
+    for (tx_type, number) in types {
+        let draft = node.chain.draft(1).unwrap().tx_type(tx_type);
         let hash = draft.to(contract).data(word(1)).submit().unwrap();
         node.chain.mine(None);
         let transaction = node.request("eth_getTransactionByHash", json!([hash])).await;
-        assert_eq!(transaction["type"], kind);
+        assert_eq!(transaction["type"], number);
         assert_eq!(transaction["from"], json!(node.account(1)));
         assert_ne!(transaction["gasPrice"], Value::Null);
         let receipt = node.request("eth_getTransactionReceipt", json!([hash])).await;
-        assert_eq!(receipt["type"], kind);
+        assert_eq!(receipt["type"], number);
         assert_eq!(receipt["status"], "0x1");
     }
     let delegated = node.request("eth_getCode", json!([node.account(3), "latest"])).await;

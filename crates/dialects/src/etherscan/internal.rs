@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::{B256, BlockRange, InternalFilter, InternalReach, InternalTransaction, PageRequest};
+use domain::{B256, BlockRange, InternalFilter, InternalTransaction, PageRequest, TracedRange};
 use serde_json::{Value, json};
 
 use super::{
@@ -33,17 +33,17 @@ pub(super) async fn list(app: &Arc<App>, params: &Params) -> Result<Answer, Fail
 
 async fn of_transaction(app: &App, hash: B256, page: PageParams) -> Result<Vec<InternalTransaction>, Failure> {
     let Some(transaction) = app.services.chain.find_transaction(hash).await? else { return Ok(Vec::new()) };
-    let (found, reach) = read(app, &InternalFilter::of(hash), page).await?;
-    check_reach(app, reach, BlockRange::only(transaction.block_number)).await?;
+    let (found, traced_range) = read(app, &InternalFilter::of(hash), page).await?;
+    check_traced(app, traced_range, BlockRange::only(transaction.block_number)).await?;
     Ok(found)
 }
 
 async fn of_blocks(app: &App, filter: InternalFilter, page: PageParams) -> Result<Vec<InternalTransaction>, Failure> {
     let tip = app.tip().await?.number;
-    let (found, reach) = read(app, &filter, page).await?;
+    let (found, traced_range) = read(app, &filter, page).await?;
     // A list without an end goes up to the last traced block, which follows the tip.
     let to = filter.blocks.to.filter(|to| *to < tip);
-    check_reach(app, reach, BlockRange { to, ..filter.blocks }).await?;
+    check_traced(app, traced_range, BlockRange { to, ..filter.blocks }).await?;
     Ok(found)
 }
 
@@ -51,17 +51,17 @@ async fn read(
     app: &App,
     filter: &InternalFilter,
     page: PageParams,
-) -> Result<(Vec<InternalTransaction>, InternalReach), Failure> {
+) -> Result<(Vec<InternalTransaction>, TracedRange), Failure> {
     let request = PageRequest { offset: page.skip, limit: page.rows, order: page.order };
     let found = app.services.chain.list_internal_transactions(filter, request).await?;
-    let reach = found.reach.ok_or_else(|| Failure::text(NOT_TRACED))?;
-    Ok((found.page.items, reach))
+    let traced_range = found.traced_range.ok_or_else(|| Failure::text(NOT_TRACED))?;
+    Ok((found.page.items, traced_range))
 }
 
 /// A list with gaps would look like one without.
-async fn check_reach(app: &App, reach: InternalReach, blocks: BlockRange) -> Result<(), Failure> {
-    let is_missing_above = blocks.to.is_some_and(|to| to > reach.to);
-    let is_missing_below = match reach.from.checked_sub(1) {
+async fn check_traced(app: &App, traced_range: TracedRange, blocks: BlockRange) -> Result<(), Failure> {
+    let is_missing_above = blocks.to.is_some_and(|to| to > traced_range.to);
+    let is_missing_below = match traced_range.from.checked_sub(1) {
         None => false,
         Some(last) => {
             let below = BlockRange { to: Some(blocks.to.map_or(last, |to| to.min(last))), ..blocks };
@@ -74,7 +74,7 @@ async fn check_reach(app: &App, reach: InternalReach, blocks: BlockRange) -> Res
     }
     Err(Failure::text(format!(
         "Error! Internal transactions are indexed for blocks {} to {} so far: give a startblock and an endblock between them",
-        reach.from, reach.to
+        traced_range.from, traced_range.to
     )))
 }
 

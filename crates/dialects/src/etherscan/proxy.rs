@@ -1,7 +1,7 @@
 //! `module=proxy`: calls that are passed on to the node, with its answer as it is. Only methods that read, and
 //! `eth_sendRawTransaction`.
 
-use node::NodeError;
+use node::{NodeError, RpcMethod};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -16,7 +16,7 @@ const TAGS: [&str; 5] = ["latest", "earliest", "pending", "safe", "finalized"];
 
 pub(super) async fn dispatch(app: &App, action: &str, params: &Params) -> Result<Answer, Failure> {
     let (method, arguments) = read_call(action, params)?;
-    match app.services.node.pass(method, &Value::from(arguments).to_string()).await {
+    match app.services.node.forward_raw(method, &Value::from(arguments).to_string()).await {
         Ok(result) => Ok(Answer::Body(format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#))),
         Err(NodeError::Rpc { code, message, data, .. }) => {
             let error = match data {
@@ -29,35 +29,35 @@ pub(super) async fn dispatch(app: &App, action: &str, params: &Params) -> Result
     }
 }
 
-fn read_call(action: &str, params: &Params) -> Result<(&'static str, Vec<Value>), Failure> {
+fn read_call(action: &str, params: &Params) -> Result<(RpcMethod, Vec<Value>), Failure> {
     let tag = || tag(params);
     let address = || params.address("address").map(|address| format!("{address:#x}").into());
     let hash = || params.hash("txhash").map(|hash| format!("{hash:#x}").into());
     Ok(match action {
-        "eth_blocknumber" => ("eth_blockNumber", vec![]),
-        "eth_gasprice" => ("eth_gasPrice", vec![]),
-        "eth_chainid" => ("eth_chainId", vec![]),
+        "eth_blocknumber" => (RpcMethod::BlockNumber, vec![]),
+        "eth_gasprice" => (RpcMethod::GasPrice, vec![]),
+        "eth_chainid" => (RpcMethod::ChainId, vec![]),
         "eth_getblockbynumber" => {
             let full = params.find("boolean").unwrap_or("false").eq_ignore_ascii_case("true");
-            ("eth_getBlockByNumber", vec![tag()?, full.into()])
+            (RpcMethod::GetBlockByNumber, vec![tag()?, full.into()])
         }
-        "eth_getblocktransactioncountbynumber" => ("eth_getBlockTransactionCountByNumber", vec![tag()?]),
+        "eth_getblocktransactioncountbynumber" => (RpcMethod::GetBlockTransactionCountByNumber, vec![tag()?]),
         "eth_getunclebyblocknumberandindex" => {
-            ("eth_getUncleByBlockNumberAndIndex", vec![tag()?, quantity(params, "index")?])
+            (RpcMethod::GetUncleByBlockNumberAndIndex, vec![tag()?, quantity(params, "index")?])
         }
         "eth_gettransactionbyblocknumberandindex" => {
-            ("eth_getTransactionByBlockNumberAndIndex", vec![tag()?, quantity(params, "index")?])
+            (RpcMethod::GetTransactionByBlockNumberAndIndex, vec![tag()?, quantity(params, "index")?])
         }
-        "eth_gettransactionbyhash" => ("eth_getTransactionByHash", vec![hash()?]),
-        "eth_gettransactionreceipt" => ("eth_getTransactionReceipt", vec![hash()?]),
-        "eth_gettransactioncount" => ("eth_getTransactionCount", vec![address()?, tag()?]),
-        "eth_getcode" => ("eth_getCode", vec![address()?, tag()?]),
-        "eth_getstorageat" => ("eth_getStorageAt", vec![address()?, quantity(params, "position")?, tag()?]),
-        "eth_call" => ("eth_call", vec![call(params)?, tag()?]),
-        "eth_estimategas" => ("eth_estimateGas", vec![call(params)?]),
+        "eth_gettransactionbyhash" => (RpcMethod::GetTransactionByHash, vec![hash()?]),
+        "eth_gettransactionreceipt" => (RpcMethod::GetTransactionReceipt, vec![hash()?]),
+        "eth_gettransactioncount" => (RpcMethod::GetTransactionCount, vec![address()?, tag()?]),
+        "eth_getcode" => (RpcMethod::GetCode, vec![address()?, tag()?]),
+        "eth_getstorageat" => (RpcMethod::GetStorageAt, vec![address()?, quantity(params, "position")?, tag()?]),
+        "eth_call" => (RpcMethod::Call, vec![call(params)?, tag()?]),
+        "eth_estimategas" => (RpcMethod::EstimateGas, vec![call(params)?]),
         "eth_sendrawtransaction" => {
             let raw = find_data(params, "hex")?.ok_or_else(|| Failure::text("Error! Missing hex"))?;
-            ("eth_sendRawTransaction", vec![raw])
+            (RpcMethod::SendRawTransaction, vec![raw])
         }
         _ => return Err(Failure::unknown_action()),
     })

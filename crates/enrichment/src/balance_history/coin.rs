@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use domain::{
     Account, Address, Balance, Block, BlockId, BlockNumber, BlockRange, Coverage, InternalFilter, InternalPage,
-    InternalReach, PageRequest, TransactionFilter,
+    PageRequest, TracedRange, TransactionFilter,
 };
 use futures::future::BoxFuture;
 use store::ChainReader;
@@ -49,9 +49,9 @@ async fn attempt(
     let (Some(tip), coverage) = (chain.find_tip().await?, chain.coverage().await?) else {
         return Ok(Attempt::NotFound);
     };
-    let InternalPage { page: internal, reach } =
+    let InternalPage { page: internal, traced_range } =
         chain.list_internal_transactions(&InternalFilter::touching(address), PageRequest::newest(READ_ENTRIES)).await?;
-    let wanted = traced_block(tip.number, reach);
+    let wanted = traced_block(tip.number, traced_range);
     let Some(wanted) = chain.find_block(BlockId::Number(wanted)).await? else { return Ok(Attempt::Reorged) };
     let summary = chain.find_address(address).await?;
     let mut inexact = BTreeSet::new();
@@ -79,11 +79,11 @@ async fn attempt(
     let oldest = transactions.items.last().map(|tx| tx.block_number);
     let mut complete_from = read_from(oldest, transactions.items.len(), transactions.total, first);
     let mut movements: Vec<_> = transactions.items.iter().map(|tx| of_transaction(address, tx)).collect();
-    match reach.filter(|reach| reach.to >= end.number) {
-        Some(reach) => {
+    match traced_range.filter(|range| range.to >= end.number) {
+        Some(traced_range) => {
             let oldest = internal.items.last().map(|found| found.block_number);
             let read = read_from(oldest, internal.items.len(), internal.total, first);
-            complete_from = complete_from.max(read).max(reach_from(reach, first));
+            complete_from = complete_from.max(read).max(complete_after(traced_range, first));
         }
         None => {
             inexact.insert(Inexact::NoInternalTransactions);
@@ -109,14 +109,14 @@ async fn attempt(
 }
 
 /// The newest block whose payments inside transactions are indexed, if that is a recent one. Otherwise the tip.
-fn traced_block(tip: BlockNumber, reach: Option<InternalReach>) -> BlockNumber {
-    let traced = reach.map_or(tip, |reach| reach.to.min(tip));
+fn traced_block(tip: BlockNumber, traced_range: Option<TracedRange>) -> BlockNumber {
+    let traced = traced_range.map_or(tip, |range| range.to.min(tip));
     if tip - traced <= RECENT_BLOCKS { traced } else { tip }
 }
 
 /// The block from the end of which payments inside transactions are known.
-fn reach_from(reach: InternalReach, first_block: BlockNumber) -> BlockNumber {
-    reach.from.saturating_sub(1).max(first_block)
+fn complete_after(traced_range: TracedRange, first_block: BlockNumber) -> BlockNumber {
+    traced_range.from.saturating_sub(1).max(first_block)
 }
 
 fn first_block(coverage: Coverage, tip: BlockNumber) -> BlockNumber {
@@ -137,17 +137,17 @@ mod tests {
 
     #[test]
     fn the_balance_is_that_of_the_newest_traced_block_if_it_is_recent() {
-        let reach = |to| Some(InternalReach { from: 0, to });
-        assert_eq!(traced_block(100, reach(98)), 98);
-        assert_eq!(traced_block(100, reach(101)), 100, "indexed after the tip was read");
-        assert_eq!(traced_block(1_000, reach(98)), 1_000);
+        let traced_range = |to| Some(TracedRange { from: 0, to });
+        assert_eq!(traced_block(100, traced_range(98)), 98);
+        assert_eq!(traced_block(100, traced_range(101)), 100, "indexed after the tip was read");
+        assert_eq!(traced_block(1_000, traced_range(98)), 1_000);
         assert_eq!(traced_block(100, None), 100);
     }
 
     #[test]
     fn balances_are_known_from_the_end_of_the_block_before_the_first_traced_one() {
-        assert_eq!(reach_from(InternalReach { from: 50, to: 90 }, 0), 49);
-        assert_eq!(reach_from(InternalReach { from: 50, to: 90 }, 50), 50);
-        assert_eq!(reach_from(InternalReach { from: 0, to: 90 }, 0), 0);
+        assert_eq!(complete_after(TracedRange { from: 50, to: 90 }, 0), 49);
+        assert_eq!(complete_after(TracedRange { from: 50, to: 90 }, 50), 50);
+        assert_eq!(complete_after(TracedRange { from: 0, to: 90 }, 0), 0);
     }
 }

@@ -309,9 +309,9 @@ impl Follower {
         touched: &mut BTreeSet<Address>,
     ) -> Result<BlockNumber, FollowError> {
         let done = self.internal_to.min(base);
-        let reach = self.chain.stats().await?.internal_reach;
-        self.is_traced = reach.is_some();
-        let last = reach.map_or(done, |reach| reach.to.min(tip).min(done.saturating_add(MAX_NEW_BLOCKS)));
+        let traced_range = self.chain.stats().await?.traced_range;
+        self.is_traced = traced_range.is_some();
+        let last = traced_range.map_or(done, |range| range.to.min(tip).min(done.saturating_add(MAX_NEW_BLOCKS)));
         if last <= done {
             return Ok(done);
         }

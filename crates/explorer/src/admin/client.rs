@@ -56,7 +56,7 @@ impl AdminClient {
         self.send(Method::POST, path, body.into()).await
     }
 
-    /// Sends a command as JSON, and passes on the bytes of the response, and how many there are in all, if that is known.
+    /// Sends a command as JSON, and hands the bytes of the response to `to`, with their total number, if that is known.
     pub(crate) async fn post_to(
         self,
         path: &str,

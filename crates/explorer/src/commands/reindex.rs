@@ -12,7 +12,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     cli::ReindexOptions,
-    config::{file, indexing::OnNewChain, location::Location, service_config::ServiceConfig},
+    config::{
+        file,
+        indexing::{IndexingConfig, OnNewChain},
+        location::Location,
+        service_config::ServiceConfig,
+    },
     logging,
     process::shutdown,
     service::{background::Background, following::Following},
@@ -93,12 +98,10 @@ fn following(
         node: NodeClient::new(config.node.clone())?,
         node_config: config.node,
         // The served index is of the chain that the new one was begun with.
-        on_new_chain: OnNewChain::Halt,
+        indexing: IndexingConfig { on_new_chain: OnNewChain::Halt, ..config.indexing },
         store,
         is_shared: false,
         location: Location::Folder(reindex.folder().to_owned()),
-        start_block: config.indexing.start_block,
-        traces: config.indexing.traces,
         // Nothing is served.
         page_prefix: ChainTokenPrefix::default(),
         waiting_blocks: config.memory.waiting_blocks(),
@@ -113,7 +116,7 @@ async fn caught_up(sync: watch::Receiver<SyncStatus>, progress: Arc<Progress>) -
     loop {
         let status = sync.borrow().clone();
         if let (SyncPhase::Following, Some(0), Some(tip), true) =
-            (&status.phase, status.lag(), status.tip, progress.is_settled())
+            (&status.phase, status.lag(), status.tip, progress.has_contract_data())
         {
             return tip.number;
         }

@@ -84,7 +84,7 @@ impl LimitOptions {
     }
 }
 
-/// A proxy on this machine may send requests of others without a word about them, so that none of them counts as local.
+/// A proxy on this machine may send the requests of others without X-Forwarded-For, so no request counts as local.
 fn access(given: Option<AccessChoice>, is_behind_proxy: bool) -> OwnerAccess {
     match given {
         Some(AccessChoice::Open) => OwnerAccess::Open,

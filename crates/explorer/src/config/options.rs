@@ -42,7 +42,7 @@ macro_rules! options {
         $(#[$about:meta])*
         pub(crate) struct $group:ident {
             $(
-                $(#[doc = $doc:literal])+
+                $(#[doc = $doc:tt])+
                 #[arg($($arg:tt)+)]
                 $(#[file($parse:path)])?
                 pub(crate) $field:ident: $type:ty,
@@ -50,7 +50,7 @@ macro_rules! options {
         }
         $(only in the file {
             $(
-                $(#[doc = $file_doc:literal])+
+                $(#[doc = $file_doc:tt])+
                 pub(crate) $file_field:ident: $file_type:ty,
             )+
         })?

@@ -52,7 +52,7 @@ pub(crate) async fn compare_token(
     }
     match (repair, requests) {
         (true, Some(requests)) => {
-            requests.distrust(token);
+            requests.read_balances_from_contract(token);
             text.push_str(
                 "Balances of this token are read from its contract from now on: all holders are read again.\n",
             );

@@ -86,6 +86,11 @@ pub(super) struct Delivering {
 }
 
 impl Delivering {
+    /// Of a process that does not deliver.
+    pub(super) fn none() -> Self {
+        Self { dispatcher: tokio::spawn(std::future::ready(())), sender: None }
+    }
+
     /// Starts all webhook tasks: blocks are matched while the turn is this process's, and the queues sent from are those of
     /// the records.
     pub(super) fn start(

@@ -3,14 +3,17 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{BlockNumber, ChainIdentity, ChainTokenPrefix, SyncPhase, SyncStatus};
-use ingest::{Follower, IngestConfig, IngestError, OperatorRequests, Progress, Traces};
+use ingest::{Follower, IngestConfig, IngestError, OperatorRequests, Progress};
 use node::{NodeClient, NodeConfig, NodeError};
 use store::{Store, StoreError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    config::{indexing::OnNewChain, location::Location},
+    config::{
+        indexing::{IndexingConfig, OnNewChain},
+        location::Location,
+    },
     stores::advice,
 };
 
@@ -24,13 +27,11 @@ pub(crate) struct Following {
     pub(crate) node: NodeClient,
     /// Of the same node.
     pub(crate) node_config: NodeConfig,
-    pub(crate) on_new_chain: OnNewChain,
+    pub(crate) indexing: IndexingConfig,
     pub(crate) store: Arc<dyn Store>,
     /// Whether other processes may have the store open, too.
     pub(crate) is_shared: bool,
     pub(crate) location: Location,
-    pub(crate) start_block: Option<BlockNumber>,
-    pub(crate) traces: Traces,
     /// Chosen by the chain, unless the operator gave one.
     pub(crate) page_prefix: ChainTokenPrefix,
     /// Bytes.
@@ -52,7 +53,7 @@ impl Following {
             let Some(Bound { start_block, starts_over }) = bound.transpose()? else { return Ok(()) };
             was_bound = true;
             let config = IngestConfig {
-                traces: self.traces,
+                traces: self.indexing.traces,
                 window_bytes: self.waiting_blocks,
                 starts_over,
                 ..IngestConfig::from_block(start_block)
@@ -112,7 +113,7 @@ impl Following {
     }
 
     async fn bind_to(&self, chain: ChainIdentity) -> Result<Bound, BindError> {
-        let start_block = self.store.bind(chain, self.start_block).await?;
+        let start_block = self.store.bind(chain, self.indexing.start_block).await?;
         self.node.expect_chain(chain);
         let is_dev_node = self.node.is_dev_chain().await?;
         // A copy of a public chain, served by a node for development, continues the index of a public chain.
@@ -127,7 +128,7 @@ impl Following {
                 status.phase = SyncPhase::Starting;
             }
         });
-        let starts_over = is_dev_chain && is_dev_node && self.on_new_chain != OnNewChain::Halt;
+        let starts_over = is_dev_chain && is_dev_node && self.indexing.on_new_chain != OnNewChain::Halt;
         Ok(Bound { start_block, starts_over })
     }
 
@@ -138,7 +139,7 @@ impl Following {
 
     /// By default, the index of a public chain is never dropped, whatever the node is.
     async fn may_start_over(&self, stored: ChainIdentity) -> bool {
-        match self.on_new_chain {
+        match self.indexing.on_new_chain {
             OnNewChain::Reset => true,
             OnNewChain::Halt => false,
             OnNewChain::ByChain => self.is_dev_index(stored).await.unwrap_or_default() && self.serves_dev_chain().await,

@@ -10,7 +10,7 @@ use devchain::{
 use serde_json::{Value, json};
 
 use crate::{
-    internal::{send_everything, wait_for_reach},
+    internal::{send_everything, wait_for_traces},
     support::{DevNode, Launch, Rpc, TestExplorer, eventually, fixture::lower_hex, read_list},
 };
 
@@ -81,7 +81,7 @@ async fn known_addresses(explorer: &TestExplorer) -> Vec<String> {
 async fn assert_coins_agree(explorer: &TestExplorer, node: &DevNode) {
     let head = node.chain.head().number;
     node.wait_for(explorer).await;
-    wait_for_reach(explorer, 0, head).await;
+    wait_for_traces(explorer, 0, head).await;
     let blocks = read_list(explorer.client(), "/api/v1/blocks?", "blocks").await;
     let miners: BTreeSet<&str> = blocks.iter().map(|block| block["miner"].as_str().unwrap()).collect();
     let addresses = known_addresses(explorer).await;
@@ -197,7 +197,7 @@ async fn the_history_of_a_busy_address_is_bounded_and_says_how_far_back_it_reach
     let explorer = start(&node).await;
     let head = node.chain.head().number;
     node.wait_for(&explorer).await;
-    wait_for_reach(&explorer, 0, head).await;
+    wait_for_traces(&explorer, 0, head).await;
 
     let busy = lower_hex(node.account(0));
     let history = coin_history(&explorer, &busy).await;
@@ -251,7 +251,7 @@ async fn the_page_shows_the_history_with_a_choice_of_tokens() {
     let (node, _) = DevNode::with_traffic(200).await;
     let explorer = start(&node).await;
     node.wait_for(&explorer).await;
-    wait_for_reach(&explorer, 0, node.chain.head().number).await;
+    wait_for_traces(&explorer, 0, node.chain.head().number).await;
     let tokens = read_list(explorer.client(), "/api/v1/tokens?", "tokens").await;
     let named = |symbol: &str| {
         let found = tokens.iter().find(|token| token["symbol"] == symbol);

@@ -86,11 +86,11 @@ async fn listed(explorer: &TestExplorer, filter: &str) -> Vec<Value> {
 }
 
 /// Waits until internal transactions are complete from a block up to the head.
-pub(crate) async fn wait_for_reach(explorer: &TestExplorer, from: u64, to: u64) {
+pub(crate) async fn wait_for_traces(explorer: &TestExplorer, from: u64, to: u64) {
     eventually("internal transactions", async || {
         let stats = explorer.json("/api/v1/stats").await;
-        let reach = (&stats["internalTransactionsFrom"], &stats["internalTransactionsTo"]);
-        (reach == (&json!(from), &json!(to))).then_some(())
+        let traced_range = (&stats["internalTransactionsFrom"], &stats["internalTransactionsTo"]);
+        (traced_range == (&json!(from), &json!(to))).then_some(())
     })
     .await;
 }
@@ -127,7 +127,7 @@ async fn every_internal_transaction_equals_the_trace_before_and_after_reorgs_and
     let paid = send_everything(&node.chain, 0);
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
-    wait_for_reach(&explorer, 0, node.chain.head().number).await;
+    wait_for_traces(&explorer, 0, node.chain.head().number).await;
     assert_equals_traces(&explorer, &node.rpc, node.chain.head().number).await;
     let page = explorer.get(&format!("/address/{paid}?tab=internal")).await.text;
     assert!(page.contains("complete from block") && page.contains("href=\"/block/0\""), "{page}");
@@ -141,7 +141,7 @@ async fn every_internal_transaction_equals_the_trace_before_and_after_reorgs_and
     node.chain.reorg(3, 4, ReorgedTransactions::Replay).unwrap();
     send_everything(&node.chain, 1);
     node.wait_for(&explorer).await;
-    wait_for_reach(&explorer, 0, node.chain.head().number).await;
+    wait_for_traces(&explorer, 0, node.chain.head().number).await;
     assert_equals_traces(&explorer, &node.rpc, node.chain.head().number).await;
 
     let data = explorer.kill();
@@ -149,7 +149,7 @@ async fn every_internal_transaction_equals_the_trace_before_and_after_reorgs_and
     send_everything(&node.chain, 2);
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
     node.wait_for(&explorer).await;
-    wait_for_reach(&explorer, 0, node.chain.head().number).await;
+    wait_for_traces(&explorer, 0, node.chain.head().number).await;
     assert_equals_traces(&explorer, &node.rpc, node.chain.head().number).await;
 }
 
@@ -174,7 +174,7 @@ async fn kills_while_internal_transactions_are_filled_in_do_not_change_the_resul
     }
     assert!(kills >= 1, "internal transactions were complete before the first kill");
     node.wait_for(&explorer).await;
-    wait_for_reach(&explorer, 0, head).await;
+    wait_for_traces(&explorer, 0, head).await;
     assert_equals_traces(&explorer, &node.rpc, head).await;
 }
 
@@ -187,7 +187,7 @@ async fn assert_traced_without(missing: [&'static str; 2]) -> (HashMap<String, u
     let node = FaultyNode::start(&chain, 1, Script { faults, ..Script::default() }).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
-    wait_for_reach(&explorer, 0, head).await;
+    wait_for_traces(&explorer, 0, head).await;
     let direct = DevNode::serve(chain).await;
     assert_equals_traces(&explorer, &direct.rpc, head).await;
     (node.request_counts().methods, usize::try_from(head).unwrap())
@@ -223,7 +223,7 @@ async fn calls_a_thousand_deep_are_indexed() {
     let node = DevNode::serve(chain).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
-    wait_for_reach(&explorer, 0, head).await;
+    wait_for_traces(&explorer, 0, head).await;
     let found = listed(&explorer, &format!("txHash={hash}")).await;
     let succeeded: Vec<&Value> = found.iter().filter(|entry| entry["error"].is_null()).collect();
     assert_eq!(succeeded.len(), 1_024, "as deep as the chain allows: {found:?}");
@@ -240,7 +240,7 @@ async fn slow_traces_hold_up_no_block() {
     node.wait_for(&explorer).await;
     let stats = explorer.json("/api/v1/stats").await;
     assert_eq!(stats["internalTransactionsTo"], Value::Null, "blocks are indexed before their traces: {stats}");
-    wait_for_reach(&explorer, 0, chain.head().number).await;
+    wait_for_traces(&explorer, 0, chain.head().number).await;
     let direct = DevNode::serve(chain).await;
     assert_equals_traces(&explorer, &direct.rpc, direct.chain.head().number).await;
 }
@@ -301,7 +301,7 @@ async fn anvil_gives_the_same_internal_transactions_as_its_traces() {
     let head = anvil.rpc.call("eth_blockNumber", json!([])).await;
     let head = u64::from_str_radix(head.as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
     let explorer = TestExplorer::start(anvil.rpc.url()).await;
-    wait_for_reach(&explorer, 0, head).await;
+    wait_for_traces(&explorer, 0, head).await;
     assert_equals_traces(&explorer, &anvil.rpc, head).await;
 }
 
@@ -319,7 +319,7 @@ async fn ten_thousand_internal_calls_in_a_transaction_do_not_delay_the_index() {
     let node = DevNode::serve(chain).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
-    wait_for_reach(&explorer, 0, head).await;
+    wait_for_traces(&explorer, 0, head).await;
     let path = format!("/api/v1/internal-transactions?txHash={hash}&limit=100");
     let last = explorer.json(&format!("{path}&page=100")).await;
     assert_eq!((&last["total"], last["internalTransactions"].as_array().unwrap().len()), (&json!(10_000), 100));

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 
 use alloy_primitives::{TxKind, U256};
 use serde_json::{Value, json};
-use store::conformance::run_record_transfer;
+use store_conformance::run_record_transfer;
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use crate::{

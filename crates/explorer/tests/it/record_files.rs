@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path};
 
-use store::conformance::leave_records;
+use store_conformance::leave_records;
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use crate::{postgres::server::Server, support::run_explorer};

@@ -8,7 +8,7 @@ use devchain::DevChainConfig;
 use serde_json::Value;
 
 use crate::{
-    internal::{send_everything, wait_for_reach},
+    internal::{send_everything, wait_for_traces},
     support::{DevNode, TestExplorer, fixture::lower_hex, read_list},
 };
 
@@ -33,7 +33,7 @@ async fn balances_are_the_sum_of_all_payments_and_fees() {
     }
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
-    wait_for_reach(&explorer, 0, node.chain.head().number).await;
+    wait_for_traces(&explorer, 0, node.chain.head().number).await;
 
     let mut balances: BTreeMap<String, I256> = BTreeMap::new();
     for account in node.chain.accounts() {

@@ -5,10 +5,8 @@ use std::{path::Path, time::Duration};
 use alloy_primitives::{TxKind, U256};
 use domain::{B256, BlockChanges, ChainIdentity};
 use serde_json::{Value, json};
-use store::{
-    ChainReader, ChainWriter, OlderIndex, Record, RecordKind, Store, StoreError, Undo, WebhookLimits,
-    conformance::{RandomChain, leave_records},
-};
+use store::{ChainReader, ChainWriter, OlderIndex, Record, RecordKind, Store, StoreError, Undo, WebhookLimits};
+use store_conformance::{RandomChain, leave_records};
 use store_embedded::testing::age_index;
 use store_postgres::{OpenError, PostgresOptions, PostgresStore, testing::open_as_next_version};
 

@@ -104,7 +104,7 @@ pub(crate) struct RawTransaction {
     /// Alias of `input` at some nodes.
     pub(crate) data: Option<HexBytes>,
     #[serde(rename = "type")]
-    pub(crate) kind: Option<Quantity>,
+    pub(crate) tx_type: Option<Quantity>,
     pub(crate) chain_id: Option<Wide>,
     pub(crate) gas: Option<Quantity>,
     pub(crate) access_list: Option<Vec<RawAccess>>,

@@ -6,12 +6,12 @@ use super::{
     quantity::{Account20, Quantity, Wide},
     trace::{json, text},
 };
-use crate::{CallTree, TracedFrame};
+use crate::traced::{CallTree, TracedFrame};
 
 /// Calls that are kept; the rest is counted.
 const MAX_FRAMES: usize = 500;
 /// Names of kinds are a few letters.
-const LONGEST_KIND: usize = 16;
+const MAX_KIND_CHARACTERS: usize = 16;
 
 /// All calls of a transaction, from `callTracer`.
 #[derive(Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ fn read_frame(call: &str, depth: u32) -> Result<(TracedFrame, Vec<&str>), sonic_
             continue;
         }
         match name.as_ref() {
-            "type" => frame.kind = value.as_str().unwrap_or_default().chars().take(LONGEST_KIND).collect(),
+            "type" => frame.kind = value.as_str().unwrap_or_default().chars().take(MAX_KIND_CHARACTERS).collect(),
             "from" => frame.from = text::<Account20>(&value)?.0,
             "to" => frame.to = Some(text::<Account20>(&value)?.0),
             "value" => frame.value = text::<Wide>(&value)?.0,

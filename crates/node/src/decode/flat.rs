@@ -8,7 +8,7 @@ use super::{
     internal::{TracedCall, cut_error},
     quantity::{Account20, Hash, Quantity, Wide},
 };
-use crate::InternalCall;
+use crate::traced::InternalCall;
 
 /// The EVM allows no deeper calls. Without a limit, the time for the calls around one would grow with the square of its depth.
 pub(crate) const MAX_DEPTH: usize = 1_024;
@@ -95,7 +95,7 @@ fn read(trace: FlatTrace) -> TracedCall {
         value: action.value.map_or(U256::ZERO, |value| value.0),
         gas: action.gas.map_or(0, |gas| gas.0),
         gas_used: result.gas_used.map_or(0, |gas| gas.0),
-        error: error.map(|error| cut_error(&in_other_words(error))),
+        error: error.map(|error| cut_error(&normalize_error(error))),
     };
     match kind.as_str() {
         "call" if action.call_type.as_deref() == Some("call") => call.kind = Some(InternalKind::Call),
@@ -115,8 +115,8 @@ fn read(trace: FlatTrace) -> TracedCall {
     call
 }
 
-/// An error in the words of the other dialect: "Reverted" has another name there, and no error is capitalised.
-fn in_other_words(mut error: String) -> String {
+/// An error as `callTracer` words it: "Reverted" has another name there, and no error is capitalised.
+fn normalize_error(mut error: String) -> String {
     if error == "Reverted" {
         return "execution reverted".to_owned();
     }

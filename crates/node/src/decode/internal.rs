@@ -7,10 +7,10 @@ use super::{
     quantity::{Account20, Hash, Quantity, Wide},
     trace::{json, text},
 };
-use crate::InternalCall;
+use crate::traced::InternalCall;
 
 /// Longer errors are cut: contracts choose some of their text.
-const LONGEST_ERROR: usize = 200;
+const MAX_ERROR_CHARACTERS: usize = 200;
 
 /// The calls inside a transaction that move value, create a contract or destroy one, from `callTracer`.
 #[derive(Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl TracedCall {
 }
 
 pub(super) fn cut_error(error: &str) -> String {
-    error.chars().take(LONGEST_ERROR).collect()
+    error.chars().take(MAX_ERROR_CHARACTERS).collect()
 }
 
 /// The call, and the calls inside it as JSON.

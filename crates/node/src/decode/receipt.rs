@@ -11,7 +11,7 @@ pub(crate) struct RawReceipt {
     pub(crate) gas_used: Quantity,
     pub(crate) cumulative_gas_used: Option<Quantity>,
     #[serde(rename = "type")]
-    pub(crate) kind: Option<Quantity>,
+    pub(crate) tx_type: Option<Quantity>,
     /// Of an L1 deposit, as is the next.
     pub(crate) deposit_nonce: Option<Quantity>,
     pub(crate) deposit_receipt_version: Option<Quantity>,

@@ -11,7 +11,7 @@ use super::{
     quantity::{Account20, Hash, Quantity, Wide},
     trace::{json, text},
 };
-use crate::{AccountChange, Change, SlotChange, StateChanges};
+use crate::traced::{AccountChange, Change, SlotChange, StateChanges};
 
 /// Accounts that are kept; the rest is counted.
 const MAX_ACCOUNTS: usize = 200;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::*;
-use crate::check::{arrange_receipts, check_block, join_receipts};
+use crate::verify::{arrange_receipts, check_block, join_receipts};
 
 /// Reads a response with both parsers.
 fn read<T: DeserializeOwned + PartialEq + std::fmt::Debug>(response: &str) -> T {

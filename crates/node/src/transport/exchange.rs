@@ -3,7 +3,7 @@ use std::fmt;
 use alloy_primitives::bytes::Bytes;
 use futures::future::BoxFuture;
 
-use super::TransportError;
+use super::error::TransportError;
 
 /// An in-process node without a connection, for simulations that use neither sockets nor real time.
 pub trait Exchange: fmt::Debug + Send + Sync {

@@ -7,8 +7,8 @@ use reqwest::{
 };
 use url::Url;
 
-use super::{TransportError, bodies::Bodies};
-use crate::{Endpoint, NodeConfig, NodeError};
+use super::{bodies::Bodies, error::TransportError};
+use crate::{address::Endpoint, config::NodeConfig, error::NodeError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// `Content-Length` is preallocated up to this size; beyond, memory grows with the bytes received.
@@ -60,11 +60,11 @@ impl Http {
     }
 
     async fn read(&self, mut response: reqwest::Response, max_bytes: usize) -> Result<Bytes, TransportError> {
-        let announced = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
-        if announced > max_bytes {
+        let declared = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+        if declared > max_bytes {
             return Err(TransportError::TooLong);
         }
-        let mut body = self.bodies.take(announced.min(BELIEVED_LENGTH));
+        let mut body = self.bodies.take(declared.min(BELIEVED_LENGTH));
         while let Some(chunk) = response.chunk().await.map_err(connection_error)? {
             if body.len() + chunk.len() > max_bytes {
                 return Err(TransportError::TooLong);

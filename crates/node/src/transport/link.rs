@@ -12,10 +12,11 @@ use serde::Deserialize;
 use tokio::sync::{OnceCell, mpsc, oneshot, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::TransportError;
+use super::error::TransportError;
 use crate::{
     decode::{RawHeader, decode, readable},
     error::BoxError,
+    rpc_method::RpcMethod,
 };
 
 const OUTGOING: usize = 256;
@@ -43,12 +44,12 @@ struct Closed;
 struct NoSubscription;
 
 #[derive(Deserialize)]
-struct Announcement {
-    params: AnnouncementParams,
+struct HeadNotification {
+    params: NotificationParams,
 }
 
 #[derive(Deserialize)]
-struct AnnouncementParams {
+struct NotificationParams {
     result: RawHeader,
 }
 
@@ -61,7 +62,7 @@ impl Link {
     {
         let waiting = Arc::new(Waiting::default());
         let (requests, mut requested) = mpsc::channel::<String>(OUTGOING);
-        let (announce, heads) = watch::channel(None);
+        let (notify, heads) = watch::channel(None);
         let closed = CancellationToken::new();
 
         let end = closed.clone();
@@ -84,7 +85,7 @@ impl Link {
             let read = async {
                 while let Some(message) = incoming.next().await {
                     match message {
-                        Ok(message) => answered.route(message, &announce),
+                        Ok(message) => answered.route(message, &notify),
                         Err(error) => {
                             tracing::debug!(%error, "reading from the node failed");
                             break;
@@ -118,11 +119,16 @@ impl Link {
     }
 
     /// Subscribes to new heads, once per connection.
-    pub(super) async fn announced_heads(&self, id: u64) -> Result<watch::Receiver<Option<BlockRef>>, TransportError> {
+    pub(super) async fn subscribe_to_heads(
+        &self,
+        id: u64,
+    ) -> Result<watch::Receiver<Option<BlockRef>>, TransportError> {
         self.subscribed
             .get_or_try_init(|| async {
-                let request =
-                    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"eth_subscribe","params":["newHeads"]}}"#);
+                let request = format!(
+                    r#"{{"jsonrpc":"2.0","id":{id},"method":"{}","params":["newHeads"]}}"#,
+                    RpcMethod::Subscribe
+                );
                 let response = self.send(id, request).await?;
                 match decode::<serde::de::IgnoredAny>(&response) {
                     Ok(Some(_)) => Ok(()),
@@ -143,18 +149,18 @@ impl Waiting {
         self.lock().clear();
     }
 
-    fn route(&self, message: Bytes, announce: &watch::Sender<Option<BlockRef>>) {
+    fn route(&self, message: Bytes, notify: &watch::Sender<Option<BlockRef>>) {
         let Ok(text) = readable(&message) else {
             tracing::debug!(bytes = message.len(), "ignored an unreadable message from the node");
             return;
         };
         // Reads only up to the id, which nodes write before the result; the caller decodes the rest.
         let id = sonic_rs::get_from_str(text, ["id"]).ok().and_then(|id| id.as_raw_str().parse::<u64>().ok());
-        let asker = id.and_then(|id| self.lock().remove(&id));
-        if let Some(asker) = asker {
-            let _ = asker.send(message);
-        } else if let Ok(Announcement { params }) = sonic_rs::from_str(text) {
-            announce.send_replace(Some(BlockRef { number: params.result.number.0, hash: params.result.hash.0 }));
+        let receiver = id.and_then(|id| self.lock().remove(&id));
+        if let Some(receiver) = receiver {
+            let _ = receiver.send(message);
+        } else if let Ok(HeadNotification { params }) = sonic_rs::from_str(text) {
+            notify.send_replace(Some(BlockRef { number: params.result.number.0, hash: params.result.hash.0 }));
         } else {
             tracing::debug!(bytes = message.len(), "ignored a response without a pending request");
         }

@@ -7,15 +7,15 @@ use tokio::{
     time::Instant,
 };
 
-use super::{TransportError, ipc, link::Link, ws};
-use crate::{Endpoint, NodeConfig, error::BoxError};
+use super::{error::TransportError, ipc, link::Link, ws};
+use crate::{address::Endpoint, config::NodeConfig, error::BoxError};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// Shorter than the callers' retry pauses: a call outlasts several attempts.
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A connection that is opened on first use and reopened when it was lost.
+/// A connection that is opened on first use and reopened after it was closed.
 #[derive(Debug)]
 pub(crate) struct Socket {
     endpoint: Endpoint,
@@ -50,8 +50,11 @@ impl Socket {
         self.link().await?.send(id, request).await
     }
 
-    pub(super) async fn announced_heads(&self, id: u64) -> Result<watch::Receiver<Option<BlockRef>>, TransportError> {
-        self.link().await?.announced_heads(id).await
+    pub(super) async fn subscribe_to_heads(
+        &self,
+        id: u64,
+    ) -> Result<watch::Receiver<Option<BlockRef>>, TransportError> {
+        self.link().await?.subscribe_to_heads(id).await
     }
 
     pub(super) async fn reset(&self) {

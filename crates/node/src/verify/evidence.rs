@@ -10,7 +10,7 @@ use std::{
 
 use domain::BlockNumber;
 
-use super::{BlockCheck, transaction::Kind};
+use super::{checks::BlockCheck, transaction::TxType};
 
 /// A block that failed a check and has not been returned correctly by any node since.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,12 +27,12 @@ pub(crate) struct Evidence {
     /// One more than the newest head that a node reported; 0 if none did.
     head: AtomicU64,
     /// A bit per transaction type whose hash matched its fields.
-    kinds: AtomicU8,
+    types: AtomicU8,
     /// A transactions root was correct for a block with blob transactions.
     blob_roots: AtomicBool,
     /// Blocks that could not be fully proven.
     unproven: AtomicU64,
-    said: Mutex<HashSet<String>>,
+    reported: Mutex<HashSet<String>>,
     rejected: Mutex<Option<RejectedBlock>>,
 }
 
@@ -61,13 +61,13 @@ impl Evidence {
         self.blooms.store(true, Ordering::Relaxed);
     }
 
-    pub(super) fn has_proven(&self, kind: Kind) -> bool {
-        self.kinds.load(Ordering::Relaxed) & bit(kind) != 0
+    pub(super) fn has_proven(&self, tx_type: TxType) -> bool {
+        self.types.load(Ordering::Relaxed) & bit(tx_type) != 0
     }
 
-    pub(super) fn kind_proven(&self, kind: Kind) {
-        if !self.has_proven(kind) {
-            self.kinds.fetch_or(bit(kind), Ordering::Relaxed);
+    pub(super) fn type_proven(&self, tx_type: TxType) {
+        if !self.has_proven(tx_type) {
+            self.types.fetch_or(bit(tx_type), Ordering::Relaxed);
         }
     }
 
@@ -82,10 +82,10 @@ impl Evidence {
     /// Logs each reason once: it applies to a whole chain, or to all blocks after a fork.
     pub(super) fn unproven(&self, number: BlockNumber, host: &str, why: String) {
         self.unproven.fetch_add(1, Ordering::Relaxed);
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        if !said.contains(&why) {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if !reported.contains(&why) {
             tracing::warn!(block = number, node = host, reason = %why, "cannot fully verify a block, accepting it");
-            said.insert(why);
+            reported.insert(why);
         }
     }
 
@@ -110,13 +110,13 @@ impl Evidence {
     }
 }
 
-fn bit(kind: Kind) -> u8 {
-    match kind {
-        Kind::Legacy => 1,
-        Kind::Eip2930 => 2,
-        Kind::Eip1559 => 4,
-        Kind::Eip4844 => 8,
-        Kind::Eip7702 => 16,
-        Kind::Deposit => 32,
+fn bit(tx_type: TxType) -> u8 {
+    match tx_type {
+        TxType::Legacy => 1,
+        TxType::Eip2930 => 2,
+        TxType::Eip1559 => 4,
+        TxType::Eip4844 => 8,
+        TxType::Eip7702 => 16,
+        TxType::Deposit => 32,
     }
 }

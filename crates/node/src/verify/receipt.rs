@@ -27,9 +27,9 @@ pub(super) fn encode(receipt: &RawReceipt, bloom: &Bloom, failed: FailedStatus, 
         (Some(_), _) => None,
         (None, root) => Some(root.as_ref()?.get()?),
     };
-    let kind = receipt.kind.map_or(0, |kind| kind.0);
-    if kind != 0 {
-        out.push(u8::try_from(kind).ok()?);
+    let tx_type = receipt.tx_type.map_or(0, |tx_type| tx_type.0);
+    if tx_type != 0 {
+        out.push(u8::try_from(tx_type).ok()?);
     }
     list(out, |out| {
         match (receipt.status, root) {
@@ -41,7 +41,7 @@ pub(super) fn encode(receipt: &RawReceipt, bloom: &Bloom, failed: FailedStatus, 
         bloom.encode(out);
         list(out, |out| receipt.logs.iter().for_each(|log| encode_log(log, out)));
         // Before the receipt version field existed, the nonce was not part of the encoding.
-        if let (DEPOSIT, Some(version)) = (kind, receipt.deposit_receipt_version) {
+        if let (DEPOSIT, Some(version)) = (tx_type, receipt.deposit_receipt_version) {
             receipt.deposit_nonce.unwrap_or_default().0.encode(out);
             version.0.encode(out);
         }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    check::arrange_receipts,
     decode::{RawGenesis, decode},
+    verify::arrange_receipts,
 };
 
 const BLOCK: &str = include_str!("../../fixtures/anvil.block.json");
@@ -60,10 +60,10 @@ impl Served {
         let block: RawBlock = decode(self.block.to_string().as_bytes()).unwrap().unwrap();
         let mut receipts: Vec<RawReceipt> = decode(self.receipts.to_string().as_bytes()).unwrap().unwrap();
         arrange_receipts(&block, &mut receipts).unwrap();
-        let verifier = Verifier::new(checks, Arc::clone(&self.evidence), "node".to_owned());
+        let verifier = BlockVerifier::new(checks, Arc::clone(&self.evidence), "node".to_owned());
         match checks {
-            BlockChecks::Off => verifier.verify(&block, &receipts),
-            checks => verifier.verify_to(checks, &block, &receipts),
+            BlockChecks::Off => verifier.verify_block(&block, &receipts),
+            checks => verifier.verify_with(checks, &block, &receipts),
         }
     }
 
@@ -80,8 +80,8 @@ fn a_valid_block_with_every_transaction_type_is_proven() {
     assert_eq!(served.verify(BlockChecks::Full), Ok(()));
     assert_eq!(served.evidence.unproven_blocks(), 0);
     assert!(served.evidence.headers_are_hashed_as_ethereums() && served.evidence.has_blooms());
-    for kind in [Kind::Legacy, Kind::Eip2930, Kind::Eip1559, Kind::Eip4844, Kind::Eip7702] {
-        assert!(served.evidence.has_proven(kind), "{kind:?}");
+    for tx_type in [TxType::Legacy, TxType::Eip2930, TxType::Eip1559, TxType::Eip4844, TxType::Eip7702] {
+        assert!(served.evidence.has_proven(tx_type), "{tx_type:?}");
     }
 }
 
@@ -180,8 +180,8 @@ fn blocks_near_the_head_are_fully_checked_and_older_ones_sampled() {
     let served = Served::of_known_chain().with(|_, receipts| receipts[0]["status"] = json!("0x0"));
     let block: RawBlock = decode(served.block.to_string().as_bytes()).unwrap().unwrap();
     let receipts: Vec<RawReceipt> = decode(served.receipts.to_string().as_bytes()).unwrap().unwrap();
-    let verifier = Verifier::new(BlockChecks::Cheap, Arc::clone(&served.evidence), "node".to_owned());
-    let refused = || (0..1_000).filter(|_| verifier.verify(&block, &receipts).is_err()).count();
+    let verifier = BlockVerifier::new(BlockChecks::Cheap, Arc::clone(&served.evidence), "node".to_owned());
+    let refused = || (0..1_000).filter(|_| verifier.verify_block(&block, &receipts).is_err()).count();
     // The block is number 1.
     served.evidence.see_head(1 + NEAR_HEAD);
     assert_eq!(refused(), 1_000);
@@ -309,7 +309,7 @@ fn the_genesis_block_shows_how_a_chain_hashes_headers() {
     let shown = |genesis: &Value| {
         let response = json!({ "jsonrpc": "2.0", "id": 1, "result": genesis }).to_string();
         let read: RawGenesis = decode(response.as_bytes()).unwrap().unwrap();
-        let verifier = Verifier::new(BlockChecks::Cheap, Arc::default(), String::new());
+        let verifier = BlockVerifier::new(BlockChecks::Cheap, Arc::default(), String::new());
         read.block.iter().for_each(|block| verifier.see_genesis(block));
         verifier.evidence().headers_are_hashed_as_ethereums()
     };
@@ -384,11 +384,11 @@ fn a_deposit_is_encoded() {
         "sourceHash": "0x44bae9d41b8380d781187b426c6fe43df5fb2fb57bd4466ef6a701e1f01e0156",
     }});
     let tx: RawTransaction = decode(tx.to_string().as_bytes()).unwrap().unwrap();
-    let kind = Kind::of(&tx).unwrap();
+    let tx_type = TxType::of(&tx).unwrap();
     let mut encoding = Vec::new();
-    transaction::encode(&tx, kind, &mut encoding).unwrap();
+    transaction::encode(&tx, tx_type, &mut encoding).unwrap();
     assert_eq!(encoding, expected);
-    assert!(transaction::hash_matches(&tx, kind, &encoding));
+    assert!(transaction::hash_matches(&tx, tx_type, &encoding));
     assert_eq!(tx.hash.0, b256!("ef8cc21bdbab8d2b60b054460768b1db67c8906b6a2bdf9bc287b3654326fc76"));
 }
 

@@ -15,7 +15,7 @@ const OLD_PARITY: u64 = 27;
 /// Transaction types with a known encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum TxType {
     Legacy = 0,
     Eip2930 = 1,
     Eip1559 = 2,
@@ -25,14 +25,14 @@ pub(super) enum Kind {
     Deposit = 0x7e,
 }
 
-impl Kind {
+impl TxType {
     /// None: a chain-specific type, or a known type with chain-specific fields.
     pub(super) fn of(tx: &RawTransaction) -> Option<Self> {
-        let of_the_chain_alone = [&tx.eth_value, &tx.eth_tx_value, &tx.fee_currency, &tx.gateway_fee];
-        if of_the_chain_alone.iter().any(|field| field.is_some()) {
+        let chain_specific = [&tx.eth_value, &tx.eth_tx_value, &tx.fee_currency, &tx.gateway_fee];
+        if chain_specific.iter().any(|field| field.is_some()) {
             return None;
         }
-        match tx.kind.map_or(0, |kind| kind.0) {
+        match tx.tx_type.map_or(0, |tx_type| tx_type.0) {
             0 => Some(Self::Legacy),
             1 => Some(Self::Eip2930),
             2 => Some(Self::Eip1559),
@@ -46,17 +46,17 @@ impl Kind {
 }
 
 /// Appends the encoding. None if a field of the type is missing; `out` is then incomplete.
-pub(super) fn encode(tx: &RawTransaction, kind: Kind, out: &mut Vec<u8>) -> Option<()> {
-    if kind != Kind::Legacy {
-        out.push(kind as u8);
+pub(super) fn encode(tx: &RawTransaction, tx_type: TxType, out: &mut Vec<u8>) -> Option<()> {
+    if tx_type != TxType::Legacy {
+        out.push(tx_type as u8);
     }
     let mut complete = true;
-    list(out, |out| complete = encode_fields(tx, kind, out).is_some());
+    list(out, |out| complete = encode_fields(tx, tx_type, out).is_some());
     complete.then_some(())
 }
 
-fn encode_fields(tx: &RawTransaction, kind: Kind, out: &mut Vec<u8>) -> Option<()> {
-    if kind == Kind::Deposit {
+fn encode_fields(tx: &RawTransaction, tx_type: TxType, out: &mut Vec<u8>) -> Option<()> {
+    if tx_type == TxType::Deposit {
         tx.source_hash?.0.encode(out);
         tx.from.0.encode(out);
         encode_to(tx, out);
@@ -67,11 +67,11 @@ fn encode_fields(tx: &RawTransaction, kind: Kind, out: &mut Vec<u8>) -> Option<(
         tx.call_data().encode(out);
         return Some(());
     }
-    if kind != Kind::Legacy {
+    if tx_type != TxType::Legacy {
         tx.chain_id?.0.encode(out);
     }
     tx.nonce?.0.encode(out);
-    if matches!(kind, Kind::Legacy | Kind::Eip2930) {
+    if matches!(tx_type, TxType::Legacy | TxType::Eip2930) {
         tx.gas_price?.0.encode(out);
     } else {
         tx.max_priority_fee_per_gas?.0.encode(out);
@@ -81,21 +81,21 @@ fn encode_fields(tx: &RawTransaction, kind: Kind, out: &mut Vec<u8>) -> Option<(
     encode_to(tx, out);
     tx.value?.0.encode(out);
     tx.call_data().encode(out);
-    if kind != Kind::Legacy {
+    if tx_type != TxType::Legacy {
         // Some nodes omit an empty one.
         let entries = tx.access_list.as_deref().unwrap_or_default();
         list(out, |out| entries.iter().for_each(|entry| encode_access(entry, out)));
     }
-    if kind == Kind::Eip4844 {
+    if tx_type == TxType::Eip4844 {
         tx.max_fee_per_blob_gas?.0.encode(out);
         let hashes = tx.blob_versioned_hashes.as_ref()?;
         list(out, |out| hashes.iter().for_each(|hash| hash.0.encode(out)));
     }
-    if kind == Kind::Eip7702 {
+    if tx_type == TxType::Eip7702 {
         let entries = tx.authorization_list.as_ref()?;
         list(out, |out| entries.iter().for_each(|entry| encode_authorization(entry, out)));
     }
-    if kind == Kind::Legacy { tx.v?.0 } else { parity(tx)? }.encode(out);
+    if tx_type == TxType::Legacy { tx.v?.0 } else { parity(tx)? }.encode(out);
     tx.r?.0.encode(out);
     tx.s?.0.encode(out);
     Some(())
@@ -104,8 +104,8 @@ fn encode_fields(tx: &RawTransaction, kind: Kind, out: &mut Vec<u8>) -> Option<(
 /// Hardhat returns 27 and 28 for impersonated senders, but encodes 0 and 1.
 fn parity(tx: &RawTransaction) -> Option<U256> {
     let v = tx.y_parity.map(|parity| U256::from(parity.0)).or(tx.v.map(|v| v.0))?;
-    let is_of_old = v == U256::from(OLD_PARITY) || v == U256::from(OLD_PARITY + 1);
-    Some(if is_of_old { v - U256::from(OLD_PARITY) } else { v })
+    let is_pre_eip155 = v == U256::from(OLD_PARITY) || v == U256::from(OLD_PARITY + 1);
+    Some(if is_pre_eip155 { v - U256::from(OLD_PARITY) } else { v })
 }
 
 fn encode_to(tx: &RawTransaction, out: &mut Vec<u8>) {
@@ -134,12 +134,12 @@ fn encode_authorization(entry: &RawAuthorization, out: &mut Vec<u8>) {
 }
 
 /// Whether the hash matches the encoding, or anvil's variant for impersonated senders, which also hashes the sender.
-pub(super) fn hash_matches(tx: &RawTransaction, kind: Kind, encoding: &[u8]) -> bool {
+pub(super) fn hash_matches(tx: &RawTransaction, tx_type: TxType, encoding: &[u8]) -> bool {
     if keccak256(encoding) == tx.hash.0 {
         return true;
     }
     let mut impersonated = Vec::with_capacity(encoding.len() + 32);
-    if kind == Kind::Legacy {
+    if tx_type == TxType::Legacy {
         impersonated.extend_from_slice(encoding);
     } else {
         encoding.encode(&mut impersonated);

@@ -125,7 +125,7 @@ async fn invalid_blocks_are_never_returned() {
         node.behave(on_block_7);
         let error = client.find_block(7).await.unwrap_err();
         assert!(
-            matches!(&error, NodeError::InvalidResponse { method: blamed, .. } if *blamed == method),
+            matches!(&error, NodeError::InvalidResponse { method: found, .. } if *found == method),
             "{reply:?}: {error}"
         );
         assert_eq!(client.status().rejected_responses, 6, "{reply:?}");

@@ -30,17 +30,17 @@ struct Shared {
     mined: broadcast::Sender<Chain>,
     hang_up: watch::Sender<u32>,
     connections: AtomicUsize,
-    announces: bool,
+    subscribable: bool,
 }
 
 impl Shared {
-    fn new(chain: Chain, announces: bool) -> Arc<Self> {
+    fn new(chain: Chain, subscribable: bool) -> Arc<Self> {
         Arc::new(Self {
             chain: Mutex::new(chain),
             mined: broadcast::channel(16).0,
             hang_up: watch::channel(0).0,
             connections: AtomicUsize::new(0),
-            announces,
+            subscribable,
         })
     }
 
@@ -59,7 +59,7 @@ impl Shared {
         let call: Value = serde_json::from_str(request).unwrap();
         let method = call["method"].as_str().unwrap();
         let reply = match method {
-            "eth_subscribe" if self.announces => Reply::Result(json!("0xabc")),
+            "eth_subscribe" if self.subscribable => Reply::Result(json!("0xabc")),
             method => self.chain.lock().unwrap().answer(method, &call["params"]),
         };
         match reply {
@@ -72,7 +72,7 @@ impl Shared {
     }
 }
 
-fn announcement(chain: &Chain) -> String {
+fn head_notification(chain: &Chain) -> String {
     let params = json!({ "subscription": "0xabc", "result": chain.header(chain.head) });
     json!({ "jsonrpc": "2.0", "method": "eth_subscription", "params": params }).to_string()
 }
@@ -84,10 +84,10 @@ struct WebSocketNode {
 }
 
 impl WebSocketNode {
-    async fn start(chain: Chain, announces: bool) -> Self {
+    async fn start(chain: Chain, subscribable: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("ws://{}", listener.local_addr().unwrap()).parse().unwrap();
-        let shared = Shared::new(chain, announces);
+        let shared = Shared::new(chain, subscribable);
         let mut server = JoinSet::new();
         let serving = Arc::clone(&shared);
         server.spawn(async move {
@@ -111,8 +111,8 @@ impl WebSocketNode {
                 biased;
                 _ = hang_up.changed() => return,
                 chain = mined.recv() => {
-                    if shared.announces {
-                        socket.send(Message::text(announcement(&chain.unwrap()))).await.unwrap();
+                    if shared.subscribable {
+                        socket.send(Message::text(head_notification(&chain.unwrap()))).await.unwrap();
                     }
                 }
                 message = socket.next() => {
@@ -161,7 +161,7 @@ impl IpcNode {
             let response = tokio::select! {
                 biased;
                 _ = hang_up.changed() => return,
-                chain = mined.recv() => announcement(&chain.unwrap()),
+                chain = mined.recv() => head_notification(&chain.unwrap()),
                 line = lines.next_line() => match line {
                     Ok(Some(request)) => shared.answer(&request),
                     _ => return,

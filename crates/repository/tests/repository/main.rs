@@ -11,5 +11,6 @@ mod documents;
 mod files;
 mod options;
 mod routes;
+mod rpc_methods;
 mod store_tables;
 mod tables;

@@ -73,7 +73,7 @@ async fn query_everything(reader: &EmbeddedReader) -> QueryResults {
     let (mut lines, mut tokens) = (Vec::new(), BTreeMap::new());
     let mut addresses = BTreeSet::from([Address::ZERO]);
     // How far internal transactions reach depends on the time.
-    let stats = Stats { internal_reach: None, ..reader.stats().await.unwrap() };
+    let stats = Stats { traced_range: None, ..reader.stats().await.unwrap() };
     lines.push(format!("{stats:?}"));
     lines.push(format!("{:?}", reader.list_gas_prices(50).await.unwrap()));
     let blocks = reader.list_blocks(BlockRange::ALL, ALL).await.unwrap();

@@ -18,10 +18,8 @@ use std::{
 };
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use store::{
-    StoreError,
-    conformance::{Durable, WrittenData},
-};
+use store::StoreError;
+use store_conformance::{Durable, WrittenData};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use self::{image::write_image, recording::Recording};

@@ -4,7 +4,7 @@ use domain::{
 };
 use store::StoreError;
 
-use super::{ReadSnapshot, long_walk::ReadError};
+use super::{conditions::ReadError, snapshot::ReadSnapshot};
 use crate::{
     keys::{AddressId, Key, ListKind, Table},
     lists::{List, Role},
@@ -79,7 +79,7 @@ impl ReadSnapshot {
             transfer_count: self.list_transfers(&transfers, PageRequest::newest(0))?.total,
             trade_count: self.list_trades(&trades, PageRequest::newest(0))?.total,
             internal_tx_count: internal.page.total,
-            internal_reach: internal.reach,
+            traced_range: internal.traced_range,
             log_count: self.address_id(&address)?.map_or(Ok(0), |id| self.count_logs(id))?,
             recent: self.list_transactions(&touching, PageRequest::newest(recent))?.items,
             token: self.find_token(address)?,

@@ -1,7 +1,7 @@
 use domain::{Address, Approval, Order, Page, PageRequest};
 use store::StoreError;
 
-use super::{ReadSnapshot, tokens::BAD_SORT_KEY};
+use super::{snapshot::ReadSnapshot, tokens::BAD_SORT_KEY};
 use crate::{
     keys::{ApprovalId, Key, Table, number_in_key},
     ranked::{RankedSet, SortKey, member_count},

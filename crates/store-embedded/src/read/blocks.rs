@@ -1,7 +1,7 @@
 use domain::{Address, Block, BlockId, BlockNumber, BlockRange, Page, PageRequest};
 use store::StoreError;
 
-use super::{ReadSnapshot, select::seek_page};
+use super::{select::seek_page, snapshot::ReadSnapshot};
 use crate::{
     keys::{Key, ListKind, Table, number_after_hash},
     lists::{List, Role},

@@ -6,7 +6,7 @@ use domain::BlockNumber;
 use quick_cache::sync::Cache;
 use store::CacheUse;
 
-use super::{CheckpointCache, Condition};
+use super::{checkpoints::CheckpointCache, conditions::Condition};
 use crate::{
     engine::Epoch,
     keys::AddressId,

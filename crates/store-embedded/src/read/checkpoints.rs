@@ -14,13 +14,13 @@ use std::{
     thread::available_parallelism,
 };
 
-use domain::{BlockNumber, Page, PageRequest};
+use domain::{Page, PageRequest};
 use quick_cache::{Weighter, unsync::Cache};
 use store::StoreError;
 
 use super::{
-    long_walk::{LongWalk, ReadError},
-    select::Condition,
+    conditions::{Condition, LongWalk, ReadError, Validity},
+    settled::{Generation, SettledFloor},
 };
 use crate::{
     engine::Epoch,
@@ -81,30 +81,6 @@ impl WalkProgress {
     }
 }
 
-/// Counts how often the index was emptied: apart from that, blocks that cannot be reverted never change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Generation(u64);
-
-/// The first block that may be reverted, and the generation for which that holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct SettledFloor {
-    pub(crate) generation: Generation,
-    pub(crate) block: BlockNumber,
-}
-
-/// Bits of the block number, below those of the generation.
-const BLOCK_BITS: u32 = 48;
-
-impl SettledFloor {
-    fn packed(self) -> u64 {
-        (self.generation.0 << BLOCK_BITS) | self.block.min((1 << BLOCK_BITS) - 1)
-    }
-
-    fn unpacked(packed: u64) -> Self {
-        Self { generation: Generation(packed >> BLOCK_BITS), block: packed & ((1 << BLOCK_BITS) - 1) }
-    }
-}
-
 /// The checkpoints of recently queried combinations of lists.
 #[derive(Debug)]
 pub(crate) struct CheckpointCache {
@@ -136,8 +112,8 @@ impl CheckpointCache {
 
     /// To be called when the index is empty. What queries of the generation before add later is ignored.
     pub(super) fn start_over(&self) {
-        let next = Generation(self.settled_floor().generation.0 + 1);
-        self.settled_floor.store(SettledFloor { generation: next, block: 0 }.packed(), Ordering::Release);
+        let next = self.settled_floor().next_generation();
+        self.settled_floor.store(next.packed(), Ordering::Release);
         self.by_conditions().clear();
     }
 
@@ -228,16 +204,6 @@ impl Weighter<Vec<Condition>, Arc<WalkProgress>> for Length {
 pub(super) struct CheckpointedLists<'a> {
     lists: &'a [(List<'a>, Role)],
     progress: Arc<WalkProgress>,
-}
-
-/// How long checkpoints are valid.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Validity {
-    /// Lists can still change from here on ...
-    pub(super) settled: u64,
-    /// ... but not within this epoch.
-    pub(super) epoch: Option<Epoch>,
-    pub(super) generation: Generation,
 }
 
 impl<'a> CheckpointedLists<'a> {

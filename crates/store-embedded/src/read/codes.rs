@@ -1,7 +1,7 @@
 use domain::{Address, B256, Bytes};
 use store::StoreError;
 
-use super::ReadSnapshot;
+use super::snapshot::ReadSnapshot;
 use crate::keys::{AddressId, Key, Table};
 
 impl ReadSnapshot {

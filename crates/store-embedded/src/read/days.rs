@@ -6,7 +6,7 @@ use std::ops::Range;
 use domain::{BlockNumber, DAY, DayFigures};
 use store::StoreError;
 
-use super::ReadSnapshot;
+use super::snapshot::ReadSnapshot;
 use crate::meta::Tip;
 
 impl ReadSnapshot {

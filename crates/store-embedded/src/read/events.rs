@@ -6,7 +6,7 @@ use std::ops::Range;
 use domain::{B256, BlockRange, Page, TransactionEvents};
 use store::StoreError;
 
-use super::ReadSnapshot;
+use super::snapshot::ReadSnapshot;
 use crate::keys::TxId;
 
 impl ReadSnapshot {

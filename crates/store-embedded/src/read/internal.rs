@@ -1,12 +1,16 @@
 use std::ops::Range;
 
 use domain::{
-    Address, BlockNumber, BlockRange, InternalEvent, InternalFilter, InternalPage, InternalReach, InternalTransaction,
-    Order, Page, PageRequest,
+    Address, BlockNumber, BlockRange, InternalEvent, InternalFilter, InternalPage, InternalTransaction, Order, Page,
+    PageRequest, TracedRange,
 };
 use store::{InternalProgress, Parties, StoreError};
 
-use super::{ReadSnapshot, events::span_of, long_walk::ReadError, select::Condition};
+use super::{
+    conditions::{Condition, ReadError},
+    events::span_of,
+    snapshot::ReadSnapshot,
+};
 use crate::{
     internal::{FIRST_ABOVE, find_progress, first_id, mirrored},
     keys::{InternalId, Key, ListKind, PartyId, Table, number_in_key},
@@ -28,15 +32,15 @@ impl ReadSnapshot {
         page: PageRequest,
     ) -> Result<InternalPage, ReadError> {
         let Some(progress) = self.internal_progress()? else {
-            return Ok(InternalPage { page: Page::empty(0), reach: None });
+            return Ok(InternalPage { page: Page::empty(0), traced_range: None });
         };
         let Page { items, total } = self.select_internal(&progress, filter, page)?;
         let items = items.into_iter().map(|id| self.hydrate_internal(id)).collect::<Result<_, StoreError>>()?;
-        Ok(InternalPage { page: Page { items, total }, reach: self.reach_of(&progress) })
+        Ok(InternalPage { page: Page { items, total }, traced_range: self.traced_range_of(&progress) })
     }
 
-    pub(super) fn internal_reach(&self) -> Result<Option<InternalReach>, StoreError> {
-        Ok(self.internal_progress()?.and_then(|progress| self.reach_of(&progress)))
+    pub(super) fn traced_range(&self) -> Result<Option<TracedRange>, StoreError> {
+        Ok(self.internal_progress()?.and_then(|progress| self.traced_range_of(&progress)))
     }
 
     /// None if the address is part of no internal transaction.
@@ -66,8 +70,8 @@ impl ReadSnapshot {
         find_progress(&self.view)
     }
 
-    fn reach_of(&self, progress: &InternalProgress) -> Option<InternalReach> {
-        progress.reach(self.tip()?.start_block)
+    fn traced_range_of(&self, progress: &InternalProgress) -> Option<TracedRange> {
+        progress.traced_range(self.tip()?.start_block)
     }
 
     fn party_id(&self, address: Address) -> Result<Option<PartyId>, StoreError> {

@@ -1,7 +1,7 @@
 use domain::{Address, AddressOrigin, BlockNumber, BlockRange, ListedAddresses};
 use store::StoreError;
 
-use super::ReadSnapshot;
+use super::snapshot::ReadSnapshot;
 use crate::{
     internal::next_party,
     keys::{Key, ListKind, Table},

@@ -1,7 +1,10 @@
 use domain::{B256, IndexedLog, LogEvent, LogFilter, LogPage, Page, PageRequest};
 use store::StoreError;
 
-use super::{ReadSnapshot, long_walk::ReadError, select::Condition};
+use super::{
+    conditions::{Condition, ReadError},
+    snapshot::ReadSnapshot,
+};
 use crate::{
     keys::{AddressId, Key, ListKind, LogId, SourceId, Table, TopicId, number_in_key},
     lists::{List, Role},

@@ -6,34 +6,10 @@ mod tests;
 use store::StoreError;
 
 use super::{
-    ReadSnapshot,
-    checkpoints::{Generation, Validity},
-    select::Condition,
+    conditions::{LongWalk, Validity},
+    snapshot::ReadSnapshot,
 };
 use crate::{lists::List, shared_work::Cancelled};
-
-/// A walk along lists to their end, required before the query is retried.
-#[derive(Debug)]
-pub(crate) struct LongWalk {
-    pub(crate) conditions: Vec<Condition>,
-    /// Entries with an id from here on can still be reverted.
-    pub(crate) settled: u64,
-    /// For which that holds.
-    pub(crate) generation: Generation,
-}
-
-/// Why a query has no result yet.
-#[derive(Debug)]
-pub(crate) enum ReadError {
-    Store(StoreError),
-    NeedsWalk(LongWalk),
-}
-
-impl From<StoreError> for ReadError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
 
 impl ReadSnapshot {
     pub(crate) fn walk(&self, walk: &LongWalk, cancelled: &Cancelled) -> Result<(), StoreError> {

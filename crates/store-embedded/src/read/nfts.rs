@@ -1,7 +1,7 @@
 use domain::{Address, Balance, HeldNft, Holder, Nft, Order, Page, PageRequest, TokenKind, Transfer, U256};
 use store::StoreError;
 
-use super::{ReadSnapshot, select::seek_page, tokens::BAD_SORT_KEY};
+use super::{select::seek_page, snapshot::ReadSnapshot, tokens::BAD_SORT_KEY};
 use crate::{
     keys::{AddressId, Key, ListKind, NftId, Table, number_in_key},
     lists::{List, Role},

@@ -3,7 +3,7 @@ use std::{cmp::Reverse, collections::BTreeSet};
 use domain::Token;
 use store::StoreError;
 
-use super::ReadSnapshot;
+use super::snapshot::ReadSnapshot;
 use crate::{
     keys::{ID_BYTES, Key, Table, number_in_key},
     token_names::folded,

@@ -6,21 +6,14 @@ use domain::{Address, BlockRange, Page, PageRequest};
 use store::{ChainTotals, Parties, StoreError};
 
 use super::{
-    ReadSnapshot,
-    checkpoints::{CheckpointedLists, Validity},
-    long_walk::ReadError,
+    checkpoints::CheckpointedLists,
+    conditions::{Condition, ReadError, Validity},
+    snapshot::ReadSnapshot,
 };
 use crate::{
-    keys::{ListKey, ListKind},
+    keys::ListKind,
     lists::{List, Role},
 };
-
-/// An entry must be in this list, in this role.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Condition {
-    pub(super) list: ListKey,
-    pub(super) role: Role,
-}
 
 impl ReadSnapshot {
     /// The parties as conditions on lists; None if they cannot be satisfied.

@@ -1,7 +1,7 @@
 use domain::{BlockGasPrice, BlockNumber, BlockRange, Stats, U256};
 use store::{ChainTotals, StoreError};
 
-use super::ReadSnapshot;
+use super::snapshot::ReadSnapshot;
 use crate::meta::Tip;
 
 /// Non-empty blocks included in the average gas price.
@@ -15,7 +15,7 @@ impl ReadSnapshot {
             total_transactions: tip.totals.transactions,
             total_tokens: tip.totals.tokens,
             untraced_blocks: tip.totals.untraced_blocks,
-            internal_reach: self.internal_reach()?,
+            traced_range: self.traced_range()?,
             average_gas_price: self.average_gas_price(tip)?,
         })
     }

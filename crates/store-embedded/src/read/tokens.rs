@@ -3,7 +3,7 @@ use domain::{
 };
 use store::StoreError;
 
-use super::ReadSnapshot;
+use super::snapshot::ReadSnapshot;
 use crate::{
     keys::{AddressId, Key, ListKind, Pair, Table, number_in_key},
     lists::{List, Role},

@@ -5,7 +5,10 @@ use domain::{
 };
 use store::StoreError;
 
-use super::{ReadSnapshot, long_walk::ReadError, select::Condition};
+use super::{
+    conditions::{Condition, ReadError},
+    snapshot::ReadSnapshot,
+};
 use crate::{
     keys::{AddressId, Key, ListKind, Table, TradeId},
     lists::Role,

@@ -1,21 +1,11 @@
-use domain::{B256, BlockNumber, Order, Page, PageRequest, Transaction, TransactionFilter};
+use domain::{B256, Order, Page, PageRequest, Transaction, TransactionFilter};
 use store::{Parties, StoreError};
 
-use super::{ReadSnapshot, long_walk::ReadError};
+use super::{conditions::ReadError, positions::TransactionPosition, snapshot::ReadSnapshot};
 use crate::{
-    keys::{AddressId, Key, ListKind, Table, TxId, number_after_hash},
+    keys::{Key, ListKind, Table, TxId, number_after_hash},
     rows::TransactionRow,
 };
-
-/// Where a transaction is, for the events in it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TransactionPosition {
-    pub(super) tx_hash: B256,
-    pub(super) tx_index: u32,
-    pub(super) from: AddressId,
-    pub(super) block_number: BlockNumber,
-    pub(super) timestamp: u64,
-}
 
 impl ReadSnapshot {
     pub(crate) fn find_transaction(&self, hash: B256) -> Result<Option<Transaction>, StoreError> {

@@ -1,7 +1,7 @@
 use domain::{Page, PageRequest, Transfer, TransferEvent, TransferFilter};
 use store::{Parties, StoreError};
 
-use super::{ReadSnapshot, long_walk::ReadError};
+use super::{conditions::ReadError, snapshot::ReadSnapshot};
 use crate::{
     keys::{Key, ListKind, Table, TransferId},
     lists::Role,

@@ -10,11 +10,15 @@ use domain::{Address, B256, Block, ChainIdentity};
 use store::{
     ChainReader, ChainWriter, Record, RecordKind, Store, Undo, UserRecords, VerifiedContracts, WebhookLimits,
     WebhookRecords,
-    conformance::{RandomChain, leave_records},
 };
+use store_conformance::{RandomChain, leave_records};
 
 use super::*;
-use crate::{EmbeddedStore, StoreOptions, testing::age_index};
+use crate::{
+    EmbeddedStore, StoreOptions,
+    keys::{Key, Table},
+    testing::age_index,
+};
 
 const CHAIN: ChainIdentity = ChainIdentity { chain_id: 56, genesis_hash: B256::repeat_byte(1) };
 /// With their schemas.

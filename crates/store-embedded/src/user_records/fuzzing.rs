@@ -1,5 +1,5 @@
 use super::row;
-use crate::fuzzing::reads_what_it_writes;
+use crate::fuzzing::round_trip::reads_what_it_writes;
 
 pub(crate) fn api_key(bytes: &[u8]) {
     reads_what_it_writes(bytes, |bytes| row::read(7, bytes), row::write);

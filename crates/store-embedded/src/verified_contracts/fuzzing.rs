@@ -1,7 +1,7 @@
 use domain::B256;
 
 use super::row;
-use crate::fuzzing::reads_what_it_writes;
+use crate::fuzzing::round_trip::reads_what_it_writes;
 
 /// The length of the summary in two bytes, the summary of verified code, then its detail.
 pub(crate) fn code(data: &[u8]) {

@@ -9,7 +9,8 @@ use domain::{
 use store::{KEPT_ATTEMPTS, Recipient, StoreError};
 
 use super::{
-    change::{Change, QueueNote, varint},
+    change::{Change, varint},
+    effects::QueueNote,
     read,
     rows::{self, DeliveryRow, EventNumber},
 };

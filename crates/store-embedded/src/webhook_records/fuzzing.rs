@@ -1,5 +1,5 @@
 use super::rows;
-use crate::fuzzing::reads_what_it_writes;
+use crate::fuzzing::round_trip::reads_what_it_writes;
 
 pub(crate) fn webhook(row: &[u8]) {
     reads_what_it_writes(row, |row| rows::read_webhook(3, row), rows::write_webhook);

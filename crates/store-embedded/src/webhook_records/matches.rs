@@ -9,7 +9,8 @@ use store::{
 };
 
 use super::{
-    change::{Change, QueueNote, varint},
+    change::{Change, varint},
+    effects::QueueNote,
     read, rows,
 };
 use crate::{

@@ -6,7 +6,7 @@ use domain::{DeliveryNumber, DeliveryStatus, UnixMillis, WebhookId};
 use store::{LONGEST_WAIT, StoreError};
 
 use super::{
-    change::{Effects, QueueNote},
+    effects::{Effects, QueueNote},
     load::Loads,
     read, rows,
 };

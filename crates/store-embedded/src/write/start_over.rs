@@ -73,7 +73,8 @@ fn finish(engine: &Engine) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use domain::B256;
-    use store::{ChainWriter, Undo, conformance::RandomChain};
+    use store::{ChainWriter, Undo};
+    use store_conformance::RandomChain;
 
     use super::*;
     use crate::{EmbeddedStore, StoreOptions};

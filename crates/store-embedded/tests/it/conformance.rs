@@ -1,6 +1,6 @@
-//! The conformance suite of the `store` crate on the embedded store.
+//! The conformance suite of `store-conformance` on the embedded store.
 
-use store::conformance::{Plan, Subject, run, run_contract_data, run_start_over, run_writers};
+use store_conformance::{Plan, Subject, run, run_contract_data, run_start_over, run_writers};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 async fn run_on_a_new_store(plan: Plan, options: StoreOptions) {

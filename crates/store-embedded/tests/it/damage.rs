@@ -12,7 +12,8 @@ use std::{
 };
 
 use rand::{SeedableRng, rngs::StdRng};
-use store::{ChainReader, StoreError, conformance::WrittenData};
+use store::{ChainReader, StoreError};
+use store_conformance::WrittenData;
 use store_embedded::EmbeddedStore;
 
 use self::{

@@ -1,7 +1,8 @@
 //! Opening a data folder, and reading it after a restart.
 
 use domain::{B256, ChainIdentity};
-use store::{ChainReader, ChainWriter, StoreError, Undo, conformance::RandomChain};
+use store::{ChainReader, ChainWriter, StoreError, Undo};
+use store_conformance::RandomChain;
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 const CHAIN: ChainIdentity = ChainIdentity { chain_id: 56, genesis_hash: B256::repeat_byte(1) };

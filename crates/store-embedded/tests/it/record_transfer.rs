@@ -1,6 +1,6 @@
 //! Copies of all records between two data folders.
 
-use store::conformance::run_record_transfer;
+use store_conformance::run_record_transfer;
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 #[tokio::test(flavor = "multi_thread")]

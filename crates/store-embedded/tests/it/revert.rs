@@ -2,7 +2,8 @@
 
 use domain::BlockChanges;
 use proptest::prelude::*;
-use store::{ChainWriter, Undo, conformance::RandomChain};
+use store::{ChainWriter, Undo};
+use store_conformance::RandomChain;
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 const KEEP: Undo = Undo::Keep { down_to: 0 };

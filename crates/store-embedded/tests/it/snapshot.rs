@@ -7,10 +7,8 @@ use std::{
 };
 
 use domain::BlockChanges;
-use store::{
-    ChainReader, ChainWriter, RecordImport, SnapshotContent, Store, StoreError, Undo,
-    conformance::{RandomChain, leave_records},
-};
+use store::{ChainReader, ChainWriter, RecordImport, SnapshotContent, Store, StoreError, Undo};
+use store_conformance::{RandomChain, leave_records};
 use store_embedded::{EmbeddedStore, Restoration, StoreOptions, has_index, inspect, restore};
 
 const BLOCKS: usize = 300;

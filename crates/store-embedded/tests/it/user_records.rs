@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use domain::{Address, KeyDigest, KeyUse, NewApiKey};
-use store::{
-    AddKeyError, ChainWriter, Undo, UserRecords,
-    conformance::{RandomChain, run_user_records},
-};
+use store::{AddKeyError, ChainWriter, Undo, UserRecords};
+use store_conformance::{RandomChain, run_user_records};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 fn new_key(number: u8, proof: u64) -> NewApiKey {

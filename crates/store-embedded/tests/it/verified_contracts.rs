@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use domain::PageRequest;
-use store::{
-    VerifiedContracts,
-    conformance::{VerifiedSubject, run_verified_contracts},
-};
+use store::VerifiedContracts;
+use store_conformance::{VerifiedSubject, run_verified_contracts};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 fn subject(store: &EmbeddedStore) -> VerifiedSubject {

@@ -5,7 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use store::{Store, StoreError, StorePart, Verification, conformance::leave_records};
+use store::{Store, StoreError, StorePart, Verification};
+use store_conformance::leave_records;
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 fn open(folder: &Path) -> Result<EmbeddedStore, StoreError> {

@@ -12,8 +12,8 @@ use domain::{
 use store::{
     ChainWriter, MatchedBlock, Matches, NewEvent, Part, Recipient, Removal, Retraction, Undo, WebhookLimits,
     WebhookRecords,
-    conformance::{RandomChain, run_webhook_limits, run_webhook_records},
 };
+use store_conformance::{RandomChain, run_webhook_limits, run_webhook_records};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 fn new_webhook(owner: u8) -> NewWebhook {

@@ -86,7 +86,7 @@ pub(crate) async fn find_address_overview(
         transfer_count,
         trade_count,
         internal_tx_count: internal.page.total,
-        internal_reach: internal.reach,
+        traced_range: internal.traced_range,
         log_count,
         recent,
         token,

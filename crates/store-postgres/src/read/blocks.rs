@@ -117,7 +117,9 @@ pub(crate) async fn stats(client: &dyn Connection) -> Result<Stats, StoreError> 
         total_transactions: totals.transactions,
         total_tokens: totals.tokens,
         untraced_blocks: totals.untraced_blocks,
-        internal_reach: progress.zip(row.option_u64(next + 2)?).and_then(|(progress, first)| progress.reach(first)),
+        traced_range: progress
+            .zip(row.option_u64(next + 2)?)
+            .and_then(|(progress, first)| progress.traced_range(first)),
         average_gas_price: (totals.gas_prices - gas_prices).checked_div(count).unwrap_or_default(),
     })
 }

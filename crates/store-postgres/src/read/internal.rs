@@ -6,9 +6,8 @@ use tokio_postgres::Row;
 
 use super::{
     intersections::{cut_page, intersection},
-    pages::page_of,
+    pages::{KNOWN_PAGE, page_of},
     select::{Rows, list_ids},
-    transactions::KNOWN_PAGE,
 };
 use crate::{
     chain::Chain,
@@ -35,12 +34,12 @@ pub(crate) async fn list_internal_transactions(
 ) -> Result<InternalPage, StoreError> {
     let first_block = Chain::read(client).await?.first_block;
     let (Some(progress), Some(first_block)) = (find_progress(client).await?, first_block) else {
-        return Ok(InternalPage { page: Page::empty(0), reach: None });
+        return Ok(InternalPage { page: Page::empty(0), traced_range: None });
     };
     let (low, high) = span(client, &progress, progress.lowest(first_block), filter).await?;
     let Page { items, total } = select(client, filter, low, high, page).await?;
     let rows = query(client, &INTERNAL.statement(KNOWN_PAGE), &[&int8(total), &items]).await?;
-    Ok(InternalPage { page: page_of(&rows, internal_from_row)?, reach: progress.reach(first_block) })
+    Ok(InternalPage { page: page_of(&rows, internal_from_row)?, traced_range: progress.traced_range(first_block) })
 }
 
 fn internal_from_row(row: &Row) -> Result<InternalTransaction, StoreError> {

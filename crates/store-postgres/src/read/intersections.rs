@@ -7,7 +7,7 @@ use domain::{BlockRange, BlockRef, Page, PageRequest};
 use quick_cache::{Weighter, sync::Cache};
 use store::{CacheUse, StoreError};
 
-use super::select::{Numbering, span};
+use super::spans::{Numbering, span};
 use crate::{
     database::{Connection, find},
     rows::RowExt,

@@ -4,9 +4,9 @@ use tokio_postgres::Row;
 
 use super::{
     intersections::Intersections,
-    pages::page_of,
-    select::{Numbering, Rows, address_id, list_ids, span},
-    transactions::KNOWN_PAGE,
+    pages::{KNOWN_PAGE, page_of},
+    select::{Rows, address_id, list_ids},
+    spans::{Numbering, span},
 };
 use crate::{
     database::{Connection, find, get, query},

@@ -23,3 +23,6 @@ pub(super) fn page_of<T>(rows: &[Row], item: impl Fn(&Row) -> Result<T, StoreErr
 pub(super) fn clamped_range(range: BlockRange) -> (i64, i64) {
     (clamped(range.from.unwrap_or(0)), clamped(range.to.unwrap_or(u64::MAX)))
 }
+
+/// A page whose ids are known.
+pub(super) const KNOWN_PAGE: &str = "select $1::int8 as total, $2::int8[] as ids";

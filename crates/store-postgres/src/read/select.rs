@@ -10,6 +10,7 @@ use tokio_postgres::Row;
 use super::{
     intersections::{Intersections, intersection},
     pages::clamped_range,
+    spans::Numbering,
 };
 use crate::{
     database::{Connection, find, get, query},
@@ -29,27 +30,6 @@ pub(super) struct Condition {
     pub(super) kind: ListKind,
     pub(super) address: Address,
     pub(super) party: Party,
-}
-
-/// The kind of ids in a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Numbering {
-    Transactions,
-    Transfers,
-    Trades,
-    Logs,
-}
-
-impl Numbering {
-    /// The names of its columns in `span_of_blocks`.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Transactions => "transaction",
-            Self::Transfers => "transfer",
-            Self::Trades => "trade",
-            Self::Logs => "log",
-        }
-    }
 }
 
 /// The rows of a page: `select`s columns after the total and the id, from the rows `{rows}` of `page.ids`, as `u.id` in the
@@ -142,19 +122,6 @@ pub(super) async fn intersect(
         Ok(common.unwrap_or_default())
     };
     intersections.page(client, numbering, filter, blocks, page, find).await
-}
-
-/// The ids assigned in a range of blocks; None for an empty index.
-pub(super) async fn span(
-    client: &dyn Connection,
-    numbering: Numbering,
-    blocks: BlockRange,
-) -> Result<Option<(i64, i64)>, StoreError> {
-    let (from, to) = clamped_range(blocks);
-    let name = numbering.name();
-    let sql = format!("select low_{name}, high_{name} from span_of_blocks($1, $2)");
-    let row = find(client, &sql, &[&from, &to]).await?;
-    row.map(|row| Ok((row.value(0)?, row.value(1)?))).transpose()
 }
 
 pub(super) async fn ids(

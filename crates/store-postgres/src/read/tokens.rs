@@ -12,8 +12,8 @@ use crate::{
     numeric::Numeric,
     ranks::{HELD_TOKENS, HOLDERS, RankedSet},
     rows::{RowExt, clamped},
+    token_names::folded,
     tokens::{TOKEN, token_from_row},
-    write::folded,
 };
 
 /// Maximum tokens considered for one prefix, so that a single letter does not scan the names of the whole chain.

@@ -6,9 +6,9 @@ use tokio_postgres::Row;
 
 use super::{
     intersections::{Intersections, intersection},
-    pages::page_of,
-    select::{Condition, Numbering, PageParameters, Rows, address_id, ids, intersect, list_ids, single_page, span},
-    transactions::KNOWN_PAGE,
+    pages::{KNOWN_PAGE, page_of},
+    select::{Condition, PageParameters, Rows, address_id, ids, intersect, list_ids, single_page},
+    spans::{Numbering, span},
 };
 use crate::{
     database::{Connection, find, query},

@@ -4,8 +4,9 @@ use tokio_postgres::Row;
 
 use super::{
     intersections::Intersections,
-    pages::page_of,
-    select::{Numbering, PageParameters, Rows, conditions, intersect, single_page},
+    pages::{KNOWN_PAGE, page_of},
+    select::{PageParameters, Rows, conditions, intersect, single_page},
+    spans::Numbering,
     trades::{TRADES, trade_from_row},
     transfers::{TRANSFERS, transfer_from_row},
 };
@@ -77,9 +78,6 @@ pub(crate) async fn list_transactions(
     };
     page_of(&rows, transaction_from_row)
 }
-
-/// A page whose ids are known.
-pub(super) const KNOWN_PAGE: &str = "select $1::int8 as total, $2::int8[] as ids";
 
 /// Transfers and trades are stored in the order of their transactions, so those of one are within the span of its block.
 /// Needs a snapshot.

@@ -4,9 +4,9 @@ use tokio_postgres::Row;
 
 use super::{
     intersections::Intersections,
-    pages::page_of,
-    select::{Condition, Numbering, PageParameters, Rows, conditions, intersect, single_page},
-    transactions::KNOWN_PAGE,
+    pages::{KNOWN_PAGE, page_of},
+    select::{Condition, PageParameters, Rows, conditions, intersect, single_page},
+    spans::Numbering,
 };
 use crate::{
     database::{Connection, query},

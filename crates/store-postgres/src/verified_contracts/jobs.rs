@@ -7,7 +7,7 @@ use domain::{
 use store::{JOB_RETENTION, KEPT_JOBS, StoreError};
 use tokio_postgres::Row;
 
-use super::{match_from, match_number};
+use super::matches::{match_from, match_number};
 use crate::{
     database::{Connection, execute, find as find_row, get},
     locks,

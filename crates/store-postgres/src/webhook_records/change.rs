@@ -6,7 +6,10 @@ use deadpool_postgres::Transaction;
 use domain::{BlockNumber, BlockRef, DeliveryNumber, DropCount, Webhook, WebhookId};
 use store::{StoreError, WebhookLimits};
 
-use super::{find_webhook, rows, sender};
+use super::{
+    announcements,
+    rows::{self, find_webhook},
+};
 use crate::{
     database::{Connection, execute, find, get, query},
     locks,
@@ -190,8 +193,8 @@ impl<'a> Change<'a> {
             self.progress.write(self.tx).await?;
         }
         if !self.announced.is_empty() {
-            let text = sender::payload(self.announced.into_iter());
-            query(self.tx, "select pg_notify($1, $2)", &[&sender::CHANNEL, &text]).await?;
+            let text = announcements::payload(self.announced.into_iter());
+            query(self.tx, "select pg_notify($1, $2)", &[&announcements::CHANNEL, &text]).await?;
         }
         Ok(self.progress)
     }

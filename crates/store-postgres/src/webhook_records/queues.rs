@@ -5,8 +5,7 @@ use store::{LONGEST_WAIT, StoreError};
 
 use super::{
     change::Change,
-    find_webhook,
-    rows::{id_from, kind_from},
+    rows::{find_webhook, id_from, kind_from},
 };
 use crate::{
     database::{Connection, find, query},

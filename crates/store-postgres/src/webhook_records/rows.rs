@@ -217,3 +217,9 @@ pub(super) async fn put_status(tx: &Transaction<'_>, rows: &[DeliveryRow]) -> Re
     execute(tx, sql, &[&webhooks, &numbers, &statuses, &due, &retracted]).await?;
     Ok(())
 }
+
+pub(super) async fn find_webhook(client: &dyn Connection, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
+    let sql = format!("select {WEBHOOK} from webhook w where w.id = $1");
+    let row = find(client, &sql, &[&int8(id)]).await?;
+    row.map(|row| webhook_from_row(&row, 0)).transpose()
+}

@@ -18,6 +18,7 @@ use store::StoreError;
 use tokio_postgres::{AsyncMessage, Client, Error};
 
 use super::{
+    announcements::{ANY, CHANNEL},
     change::Change,
     shares::{SILENT_AFTER, Shares},
 };
@@ -27,11 +28,6 @@ use crate::{
     rows::{RowExt, int8},
 };
 
-pub(super) const CHANNEL: &str = "explorer_queues";
-/// In place of webhooks, if there are too many for a notification.
-const ANY: &str = "*";
-/// The longest text of a notification, with a margin.
-const LONGEST_PAYLOAD: usize = 7_900;
 const BEAT: Duration = Duration::from_secs(1);
 /// Entries of processes that ended without leaving are deleted after this time.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(3_600);
@@ -55,6 +51,9 @@ pub enum QueueNews {
 }
 
 impl Sender {
+    /// Other processes take over the webhooks of a process without a heartbeat for this long.
+    pub const SILENT_AFTER: Duration = SILENT_AFTER;
+
     pub(super) fn new(database: Database) -> Self {
         Self { database, shares: Arc::new(Shares::new(random_token())) }
     }
@@ -221,12 +220,6 @@ async fn receive(
         }
     }
     Ok(())
-}
-
-/// The text of a notification about webhooks.
-pub(super) fn payload(webhooks: impl Iterator<Item = WebhookId>) -> String {
-    let text = webhooks.map(|webhook| webhook.to_string()).collect::<Vec<_>>().join(",");
-    if text.len() > LONGEST_PAYLOAD { ANY.to_owned() } else { text }
 }
 
 fn random_token() -> i64 {

@@ -3,9 +3,9 @@ use store::{CurrentDay, StoreError};
 
 use super::state::WriteState;
 use crate::{
+    block_times::first_blocks_since,
     chain::Chain,
     database::{Connection, get},
-    read::first_blocks_since,
     rows::{RowExt, int8},
 };
 

@@ -16,18 +16,9 @@ use crate::{
     lists::AddressId,
     numeric::Numeric,
     rows::{RowExt, int8, limit},
+    token_names::folded,
     tokens,
 };
-
-/// Bytes of a name that are indexed.
-const LONGEST_NAME: usize = 40;
-
-/// Normalizes a name for comparison: lower case, truncated.
-pub(crate) fn folded(text: &str) -> Vec<u8> {
-    let mut folded = text.trim().to_lowercase().into_bytes();
-    folded.truncate(LONGEST_NAME);
-    folded
-}
 
 impl WriteState {
     pub(crate) async fn list_pending_tokens(

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use domain::{
     Address, BlockChanges, BlockRange, InternalFilter, Order, PageRequest, TransactionFilter, TransferFilter,
 };
-use store::{ChainReader, ChainWriter, InternalWriter, Undo, conformance::RandomChain};
+use store::{ChainReader, ChainWriter, InternalWriter, Undo};
+use store_conformance::RandomChain;
 use store_postgres::{Compacted, PostgresStore};
 
 use crate::server::{Server, open};

@@ -1,14 +1,12 @@
-//! The conformance suite of the `store` crate on PostgreSQL.
+//! The conformance suite of `store-conformance` on PostgreSQL.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use domain::PageRequest;
-use store::{
-    Store, VerifiedContracts, WebhookLimits,
-    conformance::{
-        Plan, Subject, VerifiedSubject, run, run_contract_data, run_record_transfer, run_start_over, run_user_records,
-        run_verified_contracts, run_webhook_limits, run_webhook_records, run_writers,
-    },
+use store::{Store, VerifiedContracts, WebhookLimits};
+use store_conformance::{
+    Plan, Subject, VerifiedSubject, run, run_contract_data, run_record_transfer, run_start_over, run_user_records,
+    run_verified_contracts, run_webhook_limits, run_webhook_records, run_writers,
 };
 use store_postgres::{PostgresOptions, PostgresStore};
 

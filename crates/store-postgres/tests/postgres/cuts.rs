@@ -8,7 +8,8 @@ use std::{
 };
 
 use domain::{BlockChanges, Order, PageRequest, TransactionFilter};
-use store::{ChainReader, ChainWriter, Failure, StoreError, Undo, conformance::RandomChain};
+use store::{ChainReader, ChainWriter, Failure, StoreError, Undo};
+use store_conformance::RandomChain;
 use store_postgres::PostgresStore;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use store::{ChainReader, ChainWriter, Failure, UserRecords, conformance::RandomChain};
+use store::{ChainReader, ChainWriter, Failure, UserRecords};
+use store_conformance::RandomChain;
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
 use crate::{

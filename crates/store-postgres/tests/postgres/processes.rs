@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use domain::{B256, BlockChanges, ChainIdentity, JobId};
-use store::{ChainReader, ChainWriter, Failure, SharedJobs, StoreError, Undo, conformance::RandomChain};
+use store::{ChainReader, ChainWriter, Failure, SharedJobs, StoreError, Undo};
+use store_conformance::RandomChain;
 
 use crate::server::{Server, open};
 

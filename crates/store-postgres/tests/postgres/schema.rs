@@ -1,7 +1,8 @@
 //! Migrations, and the views for people.
 
 use domain::{PageRequest, TransferFilter};
-use store::{ChainReader, ChainWriter, StoreError, StorePart, conformance::Model};
+use store::{ChainReader, ChainWriter, StoreError, StorePart};
+use store_conformance::Model;
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
 use crate::{

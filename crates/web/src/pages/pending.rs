@@ -71,7 +71,7 @@ impl WebState {
                 gas_price: tx.gas_price.map(Amount::gas_price),
                 gas_limit: grouped(tx.gas_limit),
                 nonce: grouped(tx.nonce),
-                transaction_type: type_name(tx.form),
+                transaction_type: type_name(tx.tx_type),
                 is_in_pool: tx.block_number.is_none(),
             },
         )

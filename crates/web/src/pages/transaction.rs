@@ -340,7 +340,7 @@ impl Detail {
         Self {
             gas_limit: grouped(detail.gas_limit),
             filled: tx.gas_used.saturating_mul(100).checked_div(detail.gas_limit).unwrap_or_default(),
-            transaction_type: type_name(detail.form),
+            transaction_type: type_name(detail.tx_type),
             max_fee: detail.max_fee_per_gas.map(Amount::gas_price),
             max_priority_fee: detail.max_priority_fee_per_gas.map(Amount::gas_price),
             saved: detail
@@ -380,16 +380,16 @@ fn readable(input: &[u8]) -> Option<String> {
 }
 
 /// The transaction type with its common name.
-pub(super) fn type_name(form: u64) -> String {
-    let name = match form {
+pub(super) fn type_name(tx_type: u64) -> String {
+    let name = match tx_type {
         0 => "legacy",
         1 => "access list",
         2 => "EIP-1559",
         3 => "blobs",
         4 => "delegation",
-        _ => return format!("type {form}"),
+        _ => return format!("type {tx_type}"),
     };
-    format!("type {form} ({name})")
+    format!("type {tx_type} ({name})")
 }
 
 #[cfg(test)]

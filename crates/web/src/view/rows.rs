@@ -1,6 +1,6 @@
 //! Rows of tables that several pages share.
 
-use domain::{B256, Block, InternalReach, InternalTransaction, Trade, Transaction, Transfer};
+use domain::{B256, Block, InternalTransaction, TracedRange, Trade, Transaction, Transfer};
 
 use super::{
     AddressLink, Amount, BlockLink, Direction, Methods, Moment, NftLink, PageNames, TokenLink, TransactionLink,
@@ -139,14 +139,14 @@ impl InternalRow {
 }
 
 /// The blocks whose internal transactions are known.
-pub(crate) struct ReachView {
+pub(crate) struct TracedRangeView {
     pub(crate) from: BlockLink,
     pub(crate) to: BlockLink,
 }
 
-impl From<InternalReach> for ReachView {
-    fn from(reach: InternalReach) -> Self {
-        Self { from: BlockLink::new(reach.from), to: BlockLink::new(reach.to) }
+impl From<TracedRange> for TracedRangeView {
+    fn from(traced_range: TracedRange) -> Self {
+        Self { from: BlockLink::new(traced_range.from), to: BlockLink::new(traced_range.to) }
     }
 }
 

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use domain::{
-    BlockNumber, BlockRange, BlockRef, EventKind, EventLocation, InternalFilter, InternalReach, InternalTransaction,
-    Order, PageRequest,
+    BlockNumber, BlockRange, BlockRef, EventKind, EventLocation, InternalFilter, InternalTransaction, Order,
+    PageRequest, TracedRange,
 };
 use store::{EnqueueError, InternalMatches, NewEvent, Part, StoreError};
 
@@ -19,7 +19,7 @@ use crate::{clock, payload, watch::Watch};
 struct Traced {
     /// In the order of execution.
     transactions: Vec<InternalTransaction>,
-    reach: Option<InternalReach>,
+    traced_range: Option<TracedRange>,
 }
 
 impl Matcher {
@@ -36,11 +36,13 @@ impl Matcher {
             return Ok(Some(Step::AtTip));
         }
         let last = cursor.number.min(next.saturating_add(u64::from(MAX_BLOCKS) - 1));
-        let Some(reach) = self.read_internal(next, last, 0).await?.reach else { return Ok(Some(Step::Untraced)) };
-        if reach.from > next {
-            return self.skip_untraced(watch, internal, next, cursor.number.min(reach.from - 1)).await;
+        let Some(traced_range) = self.read_internal(next, last, 0).await?.traced_range else {
+            return Ok(Some(Step::Untraced));
+        };
+        if traced_range.from > next {
+            return self.skip_untraced(watch, internal, next, cursor.number.min(traced_range.from - 1)).await;
         }
-        let last = last.min(reach.to);
+        let last = last.min(traced_range.to);
         if last < next {
             return Ok(Some(Step::Untraced));
         }
@@ -78,8 +80,8 @@ impl Matcher {
         let mut orphanings = Orphanings::default();
         let mut offset = 0;
         loop {
-            let Traced { transactions, reach } = self.read_internal(first, last, offset).await?;
-            let is_traced = reach.is_some_and(|reach| reach.to >= last);
+            let Traced { transactions, traced_range } = self.read_internal(first, last, offset).await?;
+            let is_traced = traced_range.is_some_and(|range| range.to >= last);
             // Read from the branch of these blocks if the last one is still canonical.
             if !is_traced || !self.is_canonical(newest).await? {
                 return Ok(Some(Step::Changed));
@@ -119,7 +121,7 @@ impl Matcher {
         let filter = InternalFilter { blocks, ..InternalFilter::default() };
         let page = PageRequest { offset, limit: PAGE, order: Order::OldestFirst };
         let found = self.chain.list_internal_transactions(&filter, page).await?;
-        Ok(Traced { transactions: found.page.items, reach: found.reach })
+        Ok(Traced { transactions: found.page.items, traced_range: found.traced_range })
     }
 
     async fn enqueue_internal(

@@ -162,14 +162,14 @@ fn coins_move_in_amounts_from_a_few_wei_to_beyond_64_bits() {
 
 #[test]
 fn transactions_have_three_types_and_many_prices() {
-    let mut forms = HashMap::<TxType, usize>::new();
+    let mut types = HashMap::<TxType, usize>::new();
     let mut prices = HashSet::new();
     for mined in HISTORY.mined() {
-        *forms.entry(mined.transaction.tx_type()).or_default() += 1;
+        *types.entry(mined.transaction.tx_type()).or_default() += 1;
         prices.insert(mined.effective_gas_price);
     }
-    for form in [TxType::Legacy, TxType::Eip2930, TxType::Eip1559] {
-        assert!(forms[&form] > 100, "{forms:?}");
+    for tx_type in [TxType::Legacy, TxType::Eip2930, TxType::Eip1559] {
+        assert!(types[&tx_type] > 100, "{types:?}");
     }
     assert!(prices.len() > 500, "{}", prices.len());
 }

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoints_with_the_same_name_are_told_apart() {
+    fn endpoints_with_the_same_name_get_different_names() {
         let endpoint =
             |name: &str| EndpointStatus { name: name.to_owned(), is_up: true, is_behind: false, calls: Vec::new() };
         let named = named(vec![endpoint("http://a"), endpoint("http://b"), endpoint("http://a"), endpoint("http://a")]);

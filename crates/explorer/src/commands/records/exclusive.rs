@@ -14,8 +14,8 @@ use crate::{
 };
 
 /// How long a process that has just ended may still be seen by a database.
-const FAREWELL: Duration = Duration::from_secs(5);
-const FAREWELL_POLL: Duration = Duration::from_millis(200);
+const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const DISCONNECT_POLL: Duration = Duration::from_millis(200);
 
 /// Checks that nothing else uses the store: what it changes meanwhile would be lost.
 pub(super) async fn open_exclusively(
@@ -32,10 +32,10 @@ pub(super) async fn open_exclusively(
     if let Some(shared) = shared {
         let begun = Instant::now();
         while shared.is_used_elsewhere().await? {
-            if begun.elapsed() > FAREWELL {
+            if begun.elapsed() > DISCONNECT_TIMEOUT {
                 bail!(in_use());
             }
-            tokio::time::sleep(FAREWELL_POLL).await;
+            tokio::time::sleep(DISCONNECT_POLL).await;
         }
     }
     Ok(store)

@@ -15,7 +15,7 @@ use crate::{
 const CHANGES: Duration = Duration::from_millis(500);
 /// Pause between attempts to reach the database.
 const RETRY: Duration = Duration::from_secs(1);
-/// Notifications that are passed on at once.
+/// Notifications that are forwarded at once.
 const MAX_NEWS: usize = 1_000;
 
 /// Shares the queues of webhooks with other processes that send. What others change or queue wakes the dispatcher.
@@ -27,7 +27,7 @@ pub(in crate::service) fn share(store: &Arc<SharedStore>, wake: Wake, supervisor
         async move {
             let (queued, news) = mpsc::unbounded_channel();
             let sharing = async {
-                tokio::join!(keep_claiming(&sender, &wake, &queued), pass_on(&store, &wake, news));
+                tokio::join!(keep_claiming(&sender, &wake, &queued), forward_changes(&store, &wake, news));
             };
             cancel.run_until_cancelled(sharing).await;
         }
@@ -50,9 +50,9 @@ async fn keep_claiming(sender: &Sender, wake: &Wake, queued: &mpsc::UnboundedSen
     }
 }
 
-/// Passes changes of webhooks and new messages on to the dispatcher, in this order: what an owner changed before a message was
+/// Forwards changes of webhooks and new messages to the dispatcher, in this order: what an owner changed before a message was
 /// queued applies to it. Never returns.
-async fn pass_on(store: &SharedStore, wake: &Wake, mut queued: mpsc::UnboundedReceiver<Vec<WebhookId>>) {
+async fn forward_changes(store: &SharedStore, wake: &Wake, mut queued: mpsc::UnboundedReceiver<Vec<WebhookId>>) {
     let (records, mut last) = (store.webhook_records(), None);
     let mut waiting = Vec::new();
     loop {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{ask, result};
 use crate::{
-    internal::wait_for_reach,
+    internal::wait_for_traces,
     real_contracts::scenario::Scenario,
     support::{Anvil, Launch, TestExplorer, anvil_history::every_kind_of_transaction, client::Client, eventually},
 };
@@ -334,7 +334,7 @@ async fn logs_internal_calls_and_passed_calls_are_those_of_the_node() {
         assert_eq!(all_pages(client, &query, 1_000).await.0, expected, "{operator}");
     }
 
-    wait_for_reach(&explorer, 0, anvil.rpc.head().await.0).await;
+    wait_for_traces(&explorer, 0, anvil.rpc.head().await.0).await;
     let mut internal = 0;
     for (tx, _) in &truth.transactions {
         let hash = lower(&tx["hash"]);

@@ -10,7 +10,7 @@ use devchain::{
 use serde_json::{Value, json};
 
 use crate::{
-    internal::wait_for_reach,
+    internal::wait_for_traces,
     support::{DevNode, Launch, TestExplorer, read_list},
 };
 
@@ -115,7 +115,7 @@ async fn days_add_up_to_the_blocks_and_transactions_of_the_chain_and_follow_a_re
     let node = slow_chain().await;
     let explorer = Launch::run(&node.url()).argument("--anonymous-requests-per-minute", 0).start().await;
     node.wait_for(&explorer).await;
-    wait_for_reach(&explorer, 0, node.chain.head().number).await;
+    wait_for_traces(&explorer, 0, node.chain.head().number).await;
     let (days, expected) = compare(&explorer).await;
     assert!(expected.values().any(|day| day.created_inside_calls > 0), "factories create pools");
     let repeated: usize = expected.values().map(|day| day.active.len()).sum();
@@ -143,7 +143,7 @@ async fn days_add_up_to_the_blocks_and_transactions_of_the_chain_and_follow_a_re
     // Some days: a block takes hours.
     node.chain.reorg(10, 11, ReorgedTransactions::Replay).unwrap();
     node.wait_for(&explorer).await;
-    wait_for_reach(&explorer, 0, node.chain.head().number).await;
+    wait_for_traces(&explorer, 0, node.chain.head().number).await;
     let (after, _) = compare(&explorer).await;
     assert_ne!(after, days);
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, hex};
-use devchain::TransactionForm;
+use devchain::TransactionType;
 use tempfile::NamedTempFile;
 use tokio::{runtime::Runtime, sync::Mutex};
 
@@ -83,7 +83,7 @@ impl Fixture {
         chain.mine(None);
         let permission = chain.authorize(3, logger).unwrap();
         let delegation = chain.draft(0).unwrap().to(dave).data(Bytes::from(B256::repeat_byte(1)));
-        delegation.form(TransactionForm::SetCode(vec![permission])).submit().unwrap();
+        delegation.tx_type(TransactionType::SetCode(vec![permission])).submit().unwrap();
         let idle = chain.send(0, TxKind::Create, U256::ZERO, LOGGER).unwrap();
         chain.mine(None);
         let idle = chain.receipt(idle).unwrap().transaction().created.unwrap();

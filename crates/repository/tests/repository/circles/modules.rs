@@ -39,8 +39,8 @@ pub(super) struct Module {
     pub(super) defines: BTreeSet<String>,
     /// Paths outside of imports.
     pub(super) paths: Vec<CodePath>,
-    /// All words outside of imports, with a line in which they are.
-    pub(super) words: BTreeMap<String, usize>,
+    /// All words outside of imports.
+    pub(super) words: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -90,14 +90,11 @@ impl Modules {
                 TokenTree::Ident(word) => {
                     self.define(module, &word.to_string(), tokens, at);
                     let (words, next) = path(tokens, at);
-                    let line = word.span().start().line;
                     let is_absolute = at >= 2 && is_separator(tokens, at - 2);
                     let module = &mut self.all[module];
-                    for word in &words {
-                        module.words.entry(word.clone()).or_insert(line);
-                    }
+                    module.words.extend(words.iter().cloned());
                     if words.len() > 1 && !is_absolute {
-                        module.paths.push(CodePath { words, line });
+                        module.paths.push(CodePath { words, line: word.span().start().line });
                     }
                     at = next - 1;
                 }

@@ -36,18 +36,18 @@ pub(super) fn uses(modules: &Modules) -> Uses {
         };
         for import in &module.imports {
             // What is only re-exported is not used.
-            if !import.is_public || module.words.contains_key(&import.name) {
+            if !import.is_public || module.words.contains(&import.name) {
                 add(modules.resolve(id, &import.path), import.path.line, &import.path.words.join("::"));
             }
         }
         for path in &module.paths {
             add(modules.resolve(id, path), path.line, &path.words.join("::"));
         }
-        for (name, line) in module.words.iter().filter(|(name, _)| !module.names(name)) {
+        for name in module.words.iter().filter(|name| !module.names(name)) {
             for glob in &module.globs {
                 for target in modules.resolve(id, glob) {
                     let found = modules.find(target.module(), name, &mut BTreeSet::new());
-                    add(found, *line, &format!("{}::{name}", glob.words.join("::")));
+                    add(found, glob.line, &format!("{}::{name}", glob.words.join("::")));
                 }
             }
         }

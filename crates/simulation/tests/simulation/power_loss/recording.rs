@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use store::conformance::DurableData;
+use store_conformance::DurableData;
 
 /// Identifies a file independently of its name.
 pub(super) type Inode = usize;

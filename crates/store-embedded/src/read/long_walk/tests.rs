@@ -7,7 +7,8 @@ use domain::{
     TransferFilter,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use store::{ChainReader, ChainWriter, Undo, conformance::RandomChain};
+use store::{ChainReader, ChainWriter, Undo};
+use store_conformance::RandomChain;
 
 use crate::{EmbeddedReader, EmbeddedStore, EmbeddedWriter, StoreOptions};
 

@@ -1,9 +1,7 @@
 //! A data folder with known content.
 
-use store::{
-    StoreError,
-    conformance::{DurableData, WrittenData},
-};
+use store::StoreError;
+use store_conformance::{DurableData, WrittenData};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use super::image::Image;

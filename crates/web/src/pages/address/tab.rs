@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     error::PageError,
-    view::{BlockLink, InternalRow, ListFile, ListedLog, ReachView, TradeRow, TransactionRow, TransferRow},
+    view::{BlockLink, InternalRow, ListFile, ListedLog, TracedRangeView, TradeRow, TransactionRow, TransferRow},
 };
 
 /// The content of a tab.
@@ -18,7 +18,7 @@ pub(super) enum Tab {
     Nfts(Vec<NftRow>),
     Approvals(ApprovalsView),
     Trades(Vec<TradeRow>),
-    Internal(Vec<InternalRow>, Option<ReachView>),
+    Internal(Vec<InternalRow>, Option<TracedRangeView>),
     /// With the first block from which they are complete.
     Logs(Vec<ListedLog>, Option<BlockLink>),
     Balance(Box<BalanceView>),
@@ -39,8 +39,8 @@ impl TabRequest<'_> {
                 (Tab::Approvals(view), Some(total))
             }
             TabName::Internal => {
-                let (rows, reach) = self.internal_rows().await?;
-                listed(|rows| Tab::Internal(rows, reach), rows)
+                let (rows, range) = self.internal_rows().await?;
+                listed(|rows| Tab::Internal(rows, range), rows)
             }
             TabName::Logs => {
                 let (rows, complete_from) = self.log_rows().await?;

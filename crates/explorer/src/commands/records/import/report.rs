@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_that_is_behind_is_told_what_happens_to_the_chain_and_to_events() {
+    fn the_report_says_what_happens_to_the_chain_and_to_events() {
         assert_eq!(describe_chain(Some(9), Some(9)), "", "nothing is left to be indexed");
         assert!(!describe_chain(None, None).contains("webhooks"));
         assert!(describe_chain(Some(3), Some(9)).starts_with("Waiting messages"));

@@ -1,4 +1,4 @@
-//! Downloads a file, and goes on where a connection was cut.
+//! Downloads a file, and resumes where a connection was cut.
 
 use std::{
     io::{self, Read},

@@ -1,0 +1,91 @@
+/// The kind of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EventKind {
+    /// The watched address sent or received a transaction.
+    Tx,
+    /// The watched address sent or received a token, or is the token.
+    TokenTransfer,
+    /// The block of an earlier event was orphaned by a reorg.
+    Removed,
+    /// A test that the owner requested.
+    Ping,
+    /// The watched address sent or received native coins inside a transaction.
+    Internal,
+}
+
+impl EventKind {
+    pub const ALL: [Self; 5] = [Self::Tx, Self::TokenTransfer, Self::Internal, Self::Removed, Self::Ping];
+
+    /// Whether a message of this kind is retracted when its block is orphaned.
+    #[must_use]
+    pub fn depends_on_block(self) -> bool {
+        match self {
+            Self::Tx | Self::TokenTransfer | Self::Internal => true,
+            Self::Removed | Self::Ping => false,
+        }
+    }
+
+    pub(crate) fn bit(self) -> u8 {
+        match self {
+            Self::Tx => 1,
+            Self::TokenTransfer => 2,
+            Self::Removed => 4,
+            Self::Ping => 8,
+            Self::Internal => 16,
+        }
+    }
+}
+
+/// The kinds of events that a webhook subscribes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EventKinds(u8);
+
+impl EventKinds {
+    #[must_use]
+    pub fn contains(self, kind: EventKind) -> bool {
+        self.0 & kind.bit() != 0
+    }
+
+    #[must_use]
+    pub fn with(self, kind: EventKind) -> Self {
+        Self(self.0 | kind.bit())
+    }
+
+    #[must_use]
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+
+    #[must_use]
+    pub fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = EventKind> {
+        EventKind::ALL.into_iter().filter(move |kind| self.contains(*kind))
+    }
+}
+
+impl FromIterator<EventKind> for EventKinds {
+    fn from_iter<I: IntoIterator<Item = EventKind>>(kinds: I) -> Self {
+        kinds.into_iter().fold(Self::default(), Self::with)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn event_kinds_round_trip() {
+        let kinds: EventKinds = [EventKind::TokenTransfer, EventKind::Removed].into_iter().collect();
+        assert!(kinds.contains(EventKind::Removed) && !kinds.contains(EventKind::Tx));
+        assert_eq!(kinds.iter().collect::<Vec<_>>(), [EventKind::TokenTransfer, EventKind::Removed]);
+        assert_eq!(EventKinds::from_bits(kinds.bits()), kinds);
+    }
+}

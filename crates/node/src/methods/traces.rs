@@ -1,0 +1,95 @@
+//! `debug_trace*` and `trace_*`: what happened inside transactions.
+
+mod call_tree;
+mod creation_code;
+mod failure;
+mod internal;
+mod request;
+mod state_changes;
+
+use std::time::Duration;
+
+use domain::{Address, B256, BlockNumber, Bytes, CreationId, Transaction, TransactionDetail, TransactionFailure};
+use futures::future::BoxFuture;
+
+use crate::{
+    client::NodeClient,
+    endpoint::{health::Operation, upstream::Upstream},
+    error::NodeError,
+    traced::{BlockCalls, CallTree, InternalCall, StateChanges},
+};
+
+/// Attempts at a trace, which costs the node more than other calls. Five: if a fifth of the requests fail, one trace in three thousand
+/// stays unknown.
+const TRACE_TRIES: u32 = 5;
+impl NodeClient {
+    /// Why a transaction failed; None if the node cannot tell.
+    pub fn find_failure<'a>(
+        &'a self,
+        transaction: &'a Transaction,
+        detail: &'a TransactionDetail,
+    ) -> BoxFuture<'a, Result<Option<TransactionFailure>, NodeError>> {
+        Box::pin(async move {
+            let request =
+                |_, upstream: Upstream| async move { failure::find_failure(&upstream, transaction, detail).await };
+            self.with_retries(Operation::Calls, self.tries(), request).await
+        })
+    }
+
+    /// The calls inside a transaction that move value or create contracts; None if the node does not support tracing.
+    pub fn find_internal_calls(&self, hash: B256) -> BoxFuture<'_, Result<Option<Vec<InternalCall>>, NodeError>> {
+        Box::pin(async move {
+            let request = |_, upstream: Upstream| async move { internal::trace_transaction(&upstream, hash).await };
+            self.with_retries(Operation::Trace, self.trace_tries(), request).await
+        })
+    }
+
+    /// All calls of a transaction; None if the node does not support tracing.
+    pub fn find_call_tree(&self, hash: B256) -> BoxFuture<'_, Result<Option<CallTree>, NodeError>> {
+        Box::pin(async move {
+            let request = |_, upstream: Upstream| async move { call_tree::trace(&upstream, hash).await };
+            self.with_retries(Operation::Trace, self.trace_tries(), request).await
+        })
+    }
+
+    /// What a transaction changed in the state of the chain; None if the node does not support such traces.
+    pub fn find_state_changes(&self, hash: B256) -> BoxFuture<'_, Result<Option<StateChanges>, NodeError>> {
+        Box::pin(async move {
+            let request = |_, upstream: Upstream| async move { state_changes::trace(&upstream, hash).await };
+            self.with_retries(Operation::Trace, self.trace_tries(), request).await
+        })
+    }
+
+    /// The calls inside every transaction of a block that move value or create contracts, in order,
+    /// with the transaction's hash if the node sends it. The timeout counts from when the request is sent.
+    pub fn find_internal_calls_of_block(
+        &self,
+        number: BlockNumber,
+        timeout: Duration,
+    ) -> BoxFuture<'_, Result<Option<BlockCalls>, NodeError>> {
+        Box::pin(async move {
+            let request =
+                |_, upstream: Upstream| async move { internal::trace_block(&upstream, number, timeout).await };
+            self.with_retries(Operation::Trace, self.trace_tries(), request).await
+        })
+    }
+
+    fn trace_tries(&self) -> u32 {
+        self.tries().min(TRACE_TRIES)
+    }
+
+    /// The init code of a contract: the transaction's input if the transaction created the contract directly, else the input
+    /// of the inner create. None if unknown: the node does not trace, or no longer has the transaction in this block.
+    pub fn find_creation_code(
+        &self,
+        contract: Address,
+        creation: CreationId,
+    ) -> BoxFuture<'_, Result<Option<Bytes>, NodeError>> {
+        Box::pin(async move {
+            let request = |_, upstream: Upstream| async move {
+                creation_code::find_creation_code(&upstream, contract, creation).await
+            };
+            self.with_retries(Operation::Transaction, self.tries(), request).await
+        })
+    }
+}

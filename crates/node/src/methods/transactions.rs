@@ -1,0 +1,46 @@
+//! Transactions by their hashes.
+
+mod detail;
+mod pending;
+
+use domain::{B256, PendingTransaction, TransactionDetail};
+use futures::future::BoxFuture;
+
+use self::{
+    detail::{fetch_transaction, fetch_transactions},
+    pending::fetch_pending,
+};
+use crate::{
+    client::NodeClient,
+    endpoint::{health::Operation, upstream::Upstream},
+    error::NodeError,
+};
+
+impl NodeClient {
+    /// A transaction's call data and logs; None if the node does not have it in a block.
+    pub fn find_transaction(&self, hash: B256) -> BoxFuture<'_, Result<Option<TransactionDetail>, NodeError>> {
+        Box::pin(async move {
+            let request = |_, upstream: Upstream| async move { fetch_transaction(&upstream, hash).await };
+            self.with_retries(Operation::Transaction, self.tries(), request).await
+        })
+    }
+
+    /// A transaction that is not indexed; None if the node does not know it.
+    pub fn find_pending(&self, hash: B256) -> BoxFuture<'_, Result<Option<PendingTransaction>, NodeError>> {
+        Box::pin(async move {
+            let request = |_, upstream: Upstream| async move { fetch_pending(&upstream, hash).await };
+            self.with_retries(Operation::Transaction, self.tries(), request).await
+        })
+    }
+
+    /// The call data and logs for many transactions, in the order of the hashes.
+    pub fn find_transactions<'a>(
+        &'a self,
+        hashes: &'a [B256],
+    ) -> BoxFuture<'a, Result<Vec<Option<TransactionDetail>>, NodeError>> {
+        Box::pin(async move {
+            let request = |_, upstream: Upstream| async move { fetch_transactions(&upstream, hashes).await };
+            self.with_retries(Operation::Transaction, self.tries(), request).await
+        })
+    }
+}

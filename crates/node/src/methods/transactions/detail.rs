@@ -1,0 +1,108 @@
+//! Transactions with their call data, fees and logs.
+
+use domain::{B256, BlobFields, Log, TransactionDetail};
+use serde::Deserialize;
+
+use crate::{
+    decode::{Hash, HexBytes, Present, Price, Quantity, RawLog},
+    endpoint::{call::Call, upstream::Upstream},
+    error::NodeError,
+    rpc_method::RpcMethod,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawDetail {
+    block_hash: Option<Hash>,
+    input: HexBytes,
+    gas: Quantity,
+    #[serde(rename = "type")]
+    tx_type: Option<Quantity>,
+    max_fee_per_gas: Option<Price>,
+    max_priority_fee_per_gas: Option<Price>,
+    access_list: Option<Vec<Present>>,
+    authorization_list: Option<Vec<Present>>,
+    max_fee_per_blob_gas: Option<Price>,
+    blob_versioned_hashes: Option<Vec<Hash>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawDetailReceipt {
+    transaction_hash: Hash,
+    transaction_index: Quantity,
+    block_hash: Hash,
+    cumulative_gas_used: Option<Quantity>,
+    logs: Vec<RawLog>,
+    blob_gas_used: Option<Quantity>,
+    blob_gas_price: Option<Price>,
+}
+
+/// None: the node does not have the transaction in a block.
+pub(crate) async fn fetch_transaction(upstream: &Upstream, hash: B256) -> Result<Option<TransactionDetail>, NodeError> {
+    let params = format!(r#"["{hash:#x}"]"#);
+    let (transaction, receipt) = (
+        Call::new(RpcMethod::GetTransactionByHash, params.clone()),
+        Call::new(RpcMethod::GetTransactionReceipt, params),
+    );
+    let (transaction, receipt) =
+        tokio::join!(upstream.call::<RawDetail>(&transaction), upstream.call::<RawDetailReceipt>(&receipt));
+    join(hash, transaction?, receipt?)
+}
+
+/// Many transactions, in the order of the hashes.
+pub(crate) async fn fetch_transactions(
+    upstream: &Upstream,
+    hashes: &[B256],
+) -> Result<Vec<Option<TransactionDetail>>, NodeError> {
+    let calls = |method| hashes.iter().map(move |hash| Call::new(method, format!(r#"["{hash:#x}"]"#)));
+    let (transactions, receipts): (Vec<Call>, Vec<Call>) =
+        (calls(RpcMethod::GetTransactionByHash).collect(), calls(RpcMethod::GetTransactionReceipt).collect());
+    let (transactions, receipts) =
+        tokio::join!(upstream.call_many::<RawDetail>(&transactions), upstream.call_many::<RawDetailReceipt>(&receipts));
+    let responses = transactions?.into_iter().zip(receipts?);
+    hashes.iter().zip(responses).map(|(hash, (transaction, receipt))| join(*hash, transaction?, receipt?)).collect()
+}
+
+fn join(
+    hash: B256,
+    transaction: Option<RawDetail>,
+    receipt: Option<RawDetailReceipt>,
+) -> Result<Option<TransactionDetail>, NodeError> {
+    let (Some(transaction), Some(receipt)) = (transaction, receipt) else { return Ok(None) };
+    if transaction.block_hash.map(|hash| hash.0) != Some(receipt.block_hash.0) || receipt.transaction_hash.0 != hash {
+        // The transaction moved to another block between the two responses; a repeated call is consistent.
+        return Ok(None);
+    }
+    let tx_index = u32::try_from(receipt.transaction_index.0)
+        .map_err(|error| NodeError::invalid_response(RpcMethod::GetTransactionReceipt, error))?;
+    let logs = receipt.logs.into_iter().map(|log| {
+        Ok(Log {
+            tx_index,
+            log_index: u32::try_from(log.log_index.0)
+                .map_err(|error| NodeError::invalid_response(RpcMethod::GetTransactionReceipt, error))?,
+            address: log.address.0,
+            topics: log.topics.into_iter().map(|topic| topic.0).collect(),
+            data: log.data.0,
+        })
+    });
+    let blobs = transaction.blob_versioned_hashes.filter(|hashes| !hashes.is_empty()).map(|hashes| BlobFields {
+        hashes: hashes.into_iter().map(|hash| hash.0).collect(),
+        max_fee_per_gas: transaction.max_fee_per_blob_gas.map(|price| price.0),
+        gas_used: receipt.blob_gas_used.map(|gas| gas.0),
+        gas_price: receipt.blob_gas_price.map(|price| price.0),
+    });
+    Ok(Some(TransactionDetail {
+        block_hash: receipt.block_hash.0,
+        input: transaction.input.0,
+        gas_limit: transaction.gas.0,
+        tx_type: transaction.tx_type.map_or(0, |tx_type| tx_type.0),
+        max_fee_per_gas: transaction.max_fee_per_gas.map(|price| price.0),
+        max_priority_fee_per_gas: transaction.max_priority_fee_per_gas.map(|price| price.0),
+        cumulative_gas_used: receipt.cumulative_gas_used.map(|gas| gas.0),
+        access_list_length: transaction.access_list.map(|list| list.len()),
+        authorizations: transaction.authorization_list.map(|list| list.len()),
+        blobs,
+        logs: logs.collect::<Result<_, NodeError>>()?,
+    }))
+}

@@ -1,0 +1,32 @@
+use std::time::Duration;
+
+use store::OlderIndex;
+
+/// Limits of one process.
+#[derive(Debug, Clone)]
+pub struct PostgresOptions {
+    /// The schema that contains all tables.
+    pub schema: String,
+    /// Connections for queries. The writer and the notifications have one more each.
+    pub connections: usize,
+    /// How long an operation waits for a free connection, and for a new one.
+    pub timeout: Duration,
+    /// A standby that answers reads while it is recent enough.
+    pub read_url: Option<String>,
+    /// Number of list tails, and of address ids, that the writer caches.
+    pub writer_cache_entries: usize,
+    pub older_index: OlderIndex,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self {
+            schema: "explorer".to_owned(),
+            connections: 16,
+            timeout: Duration::from_secs(5),
+            read_url: None,
+            writer_cache_entries: 400_000,
+            older_index: OlderIndex::default(),
+        }
+    }
+}
