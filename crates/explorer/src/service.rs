@@ -238,7 +238,8 @@ impl Service {
             && !tokio::time::timeout(LEAVE_TIMEOUT, sender.leave()).await.is_ok_and(|left| left.is_ok())
         {
             tracing::warn!(
-                "cannot reach the database: other processes take over the webhooks of this one after 8 seconds"
+                "cannot reach the database: other processes take over the webhooks of this one after {} seconds",
+                Sender::SILENT_AFTER.as_secs()
             );
         }
         if let Some(key_uses) = &self.key_uses {

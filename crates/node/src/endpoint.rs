@@ -15,6 +15,7 @@ pub(crate) mod lane;
 mod limiter;
 pub(crate) mod metrics;
 mod rate;
+mod request_errors;
 pub(crate) mod retry;
 mod silence;
 pub(crate) mod status;

@@ -1,4 +1,5 @@
-//! Amounts in the binary format of NUMERIC: digits in base 10,000, the most significant first.
+//! Amounts in the binary format of NUMERIC: digits in base 10,000, the most significant first. By hand: what ruint has for it also
+//! writes text, floats and bytes where a column has another type, and rejects integers that the server computed with a scale.
 
 use std::error::Error;
 

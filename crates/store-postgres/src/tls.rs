@@ -1,4 +1,5 @@
-//! Encrypted connections to the server.
+//! Encrypted connections to the server. By hand: most of it is which certificates to trust (`sslrootcert`, `verify-ca`), which
+//! tokio-postgres-rustls leaves to its caller; the rest are 60 lines.
 
 use std::{
     future::Future,

@@ -21,7 +21,7 @@ pub struct CacheUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SnapshotContent {
     Everything,
-    /// What was read from the chain, rewritten without a trace of users: no keys, webhooks, verified contracts, and nothing that
+    /// What was read from the chain, rewritten without data of users: no keys, webhooks, verified contracts, and nothing that
     /// was stored since somebody looked at it.
     Index,
 }

@@ -25,7 +25,7 @@ pub struct StoreFault {
 pub enum StorePart {
     /// It can be filled again from the node.
     Index,
-    /// What users left: it cannot be had again.
+    /// What users left: nothing else has it.
     Records,
     /// A setting of the server with which data can be lost.
     Settings,

@@ -1,5 +1,7 @@
 //! Looks up the names of the addresses on a page.
 
+mod cache;
+
 use std::{
     collections::HashMap,
     time::{Duration, Instant},
@@ -8,9 +10,9 @@ use std::{
 use askama::Template;
 use axum::response::Response;
 use domain::{Address, AddressFacts};
-use quick_cache::sync::Cache;
 use store::StoreError;
 
+pub(crate) use self::cache::{CachedName, name_cache};
 use crate::{
     error::PageError,
     frame,
@@ -18,22 +20,8 @@ use crate::{
     view::{Kind, Known, PageNames, sanitize_name},
 };
 
-const CACHED_ADDRESSES: usize = 20_000;
 /// Short, since tokens get names and contracts are verified.
 const CACHED_FOR: Duration = Duration::from_secs(30);
-
-/// What was known about an address, and when.
-#[derive(Debug, Clone)]
-pub(crate) struct CachedName {
-    known: Known,
-    read_at: Instant,
-    /// The number of verifications at that time: a newer one may be of this address.
-    verifications: u64,
-}
-
-pub(crate) fn cache() -> Cache<Address, CachedName> {
-    Cache::new(CACHED_ADDRESSES)
-}
 
 impl WebState {
     pub(crate) fn page_names(&self) -> PageNames {

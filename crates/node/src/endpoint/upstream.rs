@@ -18,7 +18,7 @@ use tokio::{sync::watch, time::Instant};
 use crate::{
     address::Endpoint,
     config::NodeConfig,
-    decode::{ErrorObject, Quantity, ResponseError, decode},
+    decode::{ResponseError, decode},
     endpoint::{
         call::{Answered, Call, Request},
         capabilities::Capabilities,
@@ -67,7 +67,7 @@ pub(crate) struct Shared {
     silence: Silence,
     pub(super) capabilities: Capabilities,
     next_id: AtomicU64,
-    counters: Arc<Counters>,
+    pub(super) counters: Arc<Counters>,
     pub(super) metrics: CallMetrics,
     jitter: Arc<Jitter>,
     verifier: Arc<BlockVerifier>,
@@ -383,73 +383,6 @@ impl Upstream {
         let request = Call::new(RpcMethod::ChainId, "[]").request(id);
         let response = tokio::time::timeout(PROBE_TIMEOUT, self.transports.main.send(id, request)).await;
         matches!(response, Ok(Ok(_) | Err(TransportError::Status { .. })))
-    }
-
-    fn silent(&self, method: RpcMethod, since: Instant) -> NodeError {
-        self.counters.reachable.store(false, Ordering::Relaxed);
-        NodeError::Silent { endpoint: self.name.clone(), method: method.name(), waited: since.elapsed() }
-    }
-
-    fn timed_out(&self, method: RpcMethod, timeout: Duration) -> NodeError {
-        NodeError::TimedOut { endpoint: self.name.clone(), method: method.name(), timeout }
-    }
-
-    fn transport_error(&self, method: RpcMethod, error: TransportError, sent: Instant) -> NodeError {
-        let endpoint = self.name.clone();
-        if !matches!(error, TransportError::Status { .. }) {
-            self.rate.failed();
-        }
-        match error {
-            TransportError::Unreachable(source) => NodeError::Unreachable { endpoint, source },
-            TransportError::Dropped(source) => NodeError::Dropped { endpoint, method: method.name(), source },
-            TransportError::TooLong => NodeError::invalid_response(method, "the response is longer than allowed"),
-            TransportError::Status { status: 429, retry_after, .. } => {
-                self.counters.record_response();
-                self.rate.refused(sent, retry_after);
-                NodeError::Limited {
-                    endpoint,
-                    method: method.name(),
-                    message: "HTTP status 429".to_owned(),
-                    retry_after,
-                }
-            }
-            // Some nodes and providers send a JSON-RPC error with an HTTP error status.
-            TransportError::Status { status, retry_after, body } => match decode::<Quantity>(&body) {
-                Err(ResponseError::Rpc(error)) => self.rpc_error(method, error, retry_after, sent),
-                _ => {
-                    self.rate.failed();
-                    NodeError::HttpStatus { endpoint, method: method.name(), status }
-                }
-            },
-        }
-    }
-
-    pub(super) fn response_error(&self, method: RpcMethod, error: ResponseError, sent: Instant) -> NodeError {
-        match error {
-            ResponseError::Unreadable(what) => NodeError::InvalidResponse { method: method.name(), what },
-            ResponseError::Rpc(error) => self.rpc_error(method, error, None, sent),
-        }
-    }
-
-    fn rpc_error(
-        &self,
-        method: RpcMethod,
-        error: ErrorObject,
-        retry_after: Option<Duration>,
-        sent: Instant,
-    ) -> NodeError {
-        match kind_of(&error) {
-            RpcErrorKind::Limited => {
-                self.rate.refused(sent, retry_after);
-                NodeError::Limited {
-                    endpoint: self.name.clone(),
-                    method: method.name(),
-                    message: error.message,
-                    retry_after,
-                }
-            }
-            _ => NodeError::Rpc { method: method.name(), code: error.code, message: error.message, data: error.data },
-        }
     }
 
     /// Subscribes to new heads; None if this endpoint does not support it.

@@ -9,7 +9,7 @@ use crate::engine::Group;
 enum Origin {
     /// The blocks alone, at commit time.
     Chain,
-    /// Users, and what happened to what they left. It cannot be had again: a new index takes it over from the one before.
+    /// Users, and what happened to what they left. Nothing else has it: a new index takes it over from the one before.
     Record,
     /// Records and the chain: which verified contracts the index has with their code.
     Listed,

@@ -1,30 +1,27 @@
 use std::collections::BTreeSet;
 
 use domain::{Address, BlockNumber, InternalBlock, InternalEvent, InternalFrontier};
-use store::{InternalProgress, StoreError, rules::lists_of_parties};
+use store::{
+    InternalProgress, Party, StoreError,
+    rules::{IndexedBlock, InternalIds, InternalSide, InternalSink, InternalWalk},
+};
 
-use super::state::WriteState;
+use super::{blocks::find_block, state::WriteState};
 use crate::{
     cache::FastMap,
     engine::{Batch, Engine, View},
     internal::{
         FIRST_ABOVE, find_progress, first_id, mirrored, next_party, put_first_id, put_next_party, put_progress,
     },
-    keys::{InternalId, Key, ListKind, PartyId, Table, TxId, number_in_key},
+    keys::{InternalId, Key, ListKey, ListKind, PartyId, Table, number_in_key},
     lists::{Entry, Tails},
     meta::{self, Tip},
-    rows::{BlockRow, InternalRow},
+    rows::InternalRow,
     undo,
 };
 
 /// Open lists that are cached during one write.
 const OPEN_LISTS: usize = 64;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Above,
-    Below,
-}
 
 impl WriteState {
     pub(crate) fn internal_frontier(engine: &Engine) -> Result<Option<InternalFrontier>, StoreError> {
@@ -35,22 +32,22 @@ impl WriteState {
     pub(crate) fn save_internal(engine: &Engine, blocks: &[InternalBlock]) -> Result<usize, StoreError> {
         let view = engine.view();
         let Some((tip, progress)) = progress(&view)? else { return Ok(0) };
-        let mut step = Step {
+        let sink = Step {
             view: &view,
             batch: engine.batch(),
             tails: Tails::new(OPEN_LISTS),
             parties: FastMap::default(),
             next_party: next_party(&view)?,
-            progress,
         };
+        let mut walk = InternalWalk::new(sink, progress, tip.start_block);
         let mut saved = 0;
         for block in blocks {
-            if !step.add_block(&tip, block)? {
+            if !walk.add_block(block)? {
                 break;
             }
             saved += 1;
         }
-        let Step { mut batch, tails, progress, .. } = step;
+        let (Step { mut batch, tails, .. }, progress) = walk.finish();
         if saved > 0 {
             put_progress(&mut batch, &progress);
             tails.write(&mut batch);
@@ -92,71 +89,15 @@ struct Step<'a> {
     tails: Tails,
     parties: FastMap<Address, PartyId>,
     next_party: PartyId,
-    progress: InternalProgress,
 }
 
-impl Step<'_> {
-    /// False if the block is not next, or not indexed.
-    fn add_block(&mut self, tip: &Tip, block: &InternalBlock) -> Result<bool, StoreError> {
-        let number = block.block.number;
-        let side = if number == self.progress.above {
-            Side::Above
-        } else if Some(number) == self.progress.below {
-            Side::Below
-        } else {
-            return Ok(false);
-        };
-        let Some(row) = self.view.get(Table::Block, &Key::block(number))? else { return Ok(false) };
-        let row = BlockRow::from_row(&row)?;
-        if row.hash != block.block.hash {
-            return Ok(false);
-        }
-        let (first_tx, count) = (row.totals.transactions, row.tx_count);
-        let add = |step: &mut Self, event: &InternalEvent| {
-            if event.tx_index >= count {
-                return Err(StoreError::Corrupt("an internal transaction outside its block"));
-            }
-            step.add_event(side, event, first_tx + u64::from(event.tx_index))
-        };
-        match side {
-            Side::Above => {
-                put_first_id(&mut self.batch, number, FIRST_ABOVE + self.progress.above_count);
-                block.events.iter().try_for_each(|event| add(self, event))?;
-                self.progress.above += 1;
-            }
-            // From the last one on, so that ids follow the chain.
-            Side::Below => {
-                block.events.iter().rev().try_for_each(|event| add(self, event))?;
-                put_first_id(&mut self.batch, number, FIRST_ABOVE - self.progress.below_count);
-                self.progress.step_down(tip.start_block);
-            }
-        }
-        Ok(true)
+impl InternalSink for Step<'_> {
+    fn find_block(&mut self, number: BlockNumber) -> Result<Option<IndexedBlock>, StoreError> {
+        let row = find_block(self.view, number)?;
+        Ok(row.map(|row| IndexedBlock { hash: row.hash, first_tx: row.totals.transactions, tx_count: row.tx_count }))
     }
 
-    fn add_event(&mut self, side: Side, event: &InternalEvent, tx: TxId) -> Result<(), StoreError> {
-        let from = self.party(event.from)?;
-        let to = event.to.map(|to| self.party(to)).transpose()?;
-        let (kind, entry, id) = match side {
-            Side::Above => {
-                let id = FIRST_ABOVE + self.progress.above_count;
-                self.progress.above_count += 1;
-                (ListKind::InternalAbove, id - FIRST_ABOVE, id)
-            }
-            Side::Below => {
-                let entry = self.progress.below_count;
-                self.progress.below_count += 1;
-                (ListKind::InternalBelow, entry, mirrored(entry))
-            }
-        };
-        self.batch.put(Table::Internal, &Key::id(id), InternalRow::new(event, tx, from, to).to_row());
-        for (list, party) in lists_of_parties(kind, from, to) {
-            self.tails.append(self.view, &mut self.batch, list, Entry::new(entry, party))?;
-        }
-        Ok(())
-    }
-
-    fn party(&mut self, address: Address) -> Result<PartyId, StoreError> {
+    fn party_id(&mut self, address: Address) -> Result<PartyId, StoreError> {
         if let Some(id) = self.parties.get(&address) {
             return Ok(*id);
         }
@@ -173,6 +114,27 @@ impl Step<'_> {
         };
         self.parties.insert(address, id);
         Ok(id)
+    }
+
+    fn put_start(&mut self, block: BlockNumber, side: InternalSide, count: u64) {
+        let id = match side {
+            InternalSide::Above => FIRST_ABOVE + count,
+            InternalSide::Below => FIRST_ABOVE - count,
+        };
+        put_first_id(&mut self.batch, block, id);
+    }
+
+    fn put_event(&mut self, side: InternalSide, entry: u64, event: &InternalEvent, ids: InternalIds) {
+        let id = match side {
+            InternalSide::Above => FIRST_ABOVE + entry,
+            InternalSide::Below => mirrored(entry),
+        };
+        let InternalIds { tx, from, to } = ids;
+        self.batch.put(Table::Internal, &Key::id(id), InternalRow::new(event, tx, from, to).to_row());
+    }
+
+    fn append(&mut self, list: ListKey, entry: u64, party: Party) -> Result<(), StoreError> {
+        self.tails.append(self.view, &mut self.batch, list, Entry::new(entry, party)).map(drop)
     }
 }
 

@@ -51,6 +51,9 @@ pub enum QueueNews {
 }
 
 impl Sender {
+    /// Other processes take over the webhooks of a process without a heartbeat for this long.
+    pub const SILENT_AFTER: Duration = SILENT_AFTER;
+
     pub(super) fn new(database: Database) -> Self {
         Self { database, shares: Arc::new(Shares::new(random_token())) }
     }

@@ -1,8 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use deadpool_postgres::Transaction;
-use domain::{Address, B256, BlockNumber, InternalBlock, InternalEvent, InternalFrontier};
-use store::{ChainTotals, InternalProgress, ListKind, StoreError, rules::lists_of_parties};
+use domain::{Address, BlockNumber, InternalBlock, InternalEvent, InternalFrontier};
+use store::{
+    ChainTotals, ListKey, ListKind, Party, StoreError,
+    rules::{IndexedBlock, InternalIds, InternalSide, InternalSink, InternalWalk},
+};
 
 use super::{
     copy::{self, InternalCopy},
@@ -15,13 +18,6 @@ use crate::{
     lists::{Appended, Entry},
     rows::{RowExt, int8},
 };
-
-/// A block of the index.
-struct Indexed {
-    hash: B256,
-    first_tx: u64,
-    tx_count: u32,
-}
 
 pub(crate) async fn internal_frontier(tx: &Transaction<'_>) -> Result<Option<InternalFrontier>, StoreError> {
     let chain = Chain::read(tx).await?;
@@ -53,24 +49,24 @@ impl WriteState {
         let (Some(progress), Some(first_block)) = (current_progress(tx, &chain).await?, chain.first_block) else {
             return Ok(0);
         };
-        let indexed = indexed(tx, blocks).await?;
-        let mut step = Step {
+        let sink = Step {
+            indexed: indexed(tx, blocks).await?,
             parties: parties(tx, blocks).await?,
-            progress,
-            first_block,
+            run_floor: 0,
             rows: Vec::new(),
             first_ids: Vec::new(),
             appended: Appended::default(),
         };
+        let mut walk = InternalWalk::new(sink, progress, first_block);
         let mut saved = 0;
         for block in blocks {
-            if !step.add_block(block, indexed.get(&block.block.number))? {
+            if !walk.add_block(block)? {
                 break;
             }
             saved += 1;
         }
         if saved > 0 {
-            let Step { progress, rows, first_ids, appended, .. } = step;
+            let (Step { rows, first_ids, appended, .. }, progress) = walk.finish();
             copy::internal_transactions(tx, &rows).await?;
             let (numbers, ids): (Vec<i64>, Vec<i64>) = first_ids.into_iter().unzip();
             let sql = "insert into internal_block select * from unnest($1::int8[], $2::int8[])";
@@ -82,11 +78,14 @@ impl WriteState {
     }
 }
 
-async fn indexed(tx: &Transaction<'_>, blocks: &[InternalBlock]) -> Result<BTreeMap<BlockNumber, Indexed>, StoreError> {
+async fn indexed(
+    tx: &Transaction<'_>,
+    blocks: &[InternalBlock],
+) -> Result<BTreeMap<BlockNumber, IndexedBlock>, StoreError> {
     let numbers: Vec<i64> = blocks.iter().map(|block| int8(block.block.number)).collect();
     let sql = "select number, hash, transactions, tx_count from block where number = any($1)";
     let block = |row: &tokio_postgres::Row| {
-        Ok((row.u64(0)?, Indexed { hash: row.hash(1)?, first_tx: row.u64(2)?, tx_count: row.u32(3)? }))
+        Ok((row.u64(0)?, IndexedBlock { hash: row.hash(1)?, first_tx: row.u64(2)?, tx_count: row.u32(3)? }))
     };
     query(tx, sql, &[&numbers]).await?.iter().map(block).collect()
 }
@@ -116,65 +115,48 @@ async fn parties(tx: &Transaction<'_>, blocks: &[InternalBlock]) -> Result<BTree
 }
 
 struct Step {
+    indexed: BTreeMap<BlockNumber, IndexedBlock>,
     parties: BTreeMap<Address, u64>,
-    progress: InternalProgress,
-    first_block: BlockNumber,
+    /// Where the current block of the upper side begins: it can be reverted, so its entries have their own runs.
+    run_floor: u64,
     rows: Vec<InternalCopy>,
     /// By block.
     first_ids: Vec<(i64, i64)>,
     appended: Appended,
 }
 
-impl Step {
-    /// False if the block is not next, or not indexed.
-    fn add_block(&mut self, block: &InternalBlock, indexed: Option<&Indexed>) -> Result<bool, StoreError> {
-        let number = block.block.number;
-        let Some(indexed) = indexed.filter(|indexed| indexed.hash == block.block.hash) else { return Ok(false) };
-        if block.events.iter().any(|event| event.tx_index >= indexed.tx_count) {
-            return Err(StoreError::Corrupt("an internal transaction outside its block"));
-        }
-        if number == self.progress.above {
-            let floor = self.progress.above_count;
-            self.first_ids.push((int8(number), int8(floor)));
-            for event in &block.events {
-                let entry = self.progress.above_count;
-                self.progress.above_count += 1;
-                self.add_event(event, indexed, int8(entry), ListKind::InternalAbove, entry, floor)?;
-            }
-            self.progress.above += 1;
-        } else if Some(number) == self.progress.below {
-            // From the last one on, so that ids follow the chain.
-            for event in block.events.iter().rev() {
-                let entry = self.progress.below_count;
-                self.progress.below_count += 1;
-                self.add_event(event, indexed, -1 - int8(entry), ListKind::InternalBelow, entry, 0)?;
-            }
-            self.first_ids.push((int8(number), -int8(self.progress.below_count)));
-            self.progress.step_down(self.first_block);
-        } else {
-            return Ok(false);
-        }
-        Ok(true)
+impl InternalSink for Step {
+    fn find_block(&mut self, number: BlockNumber) -> Result<Option<IndexedBlock>, StoreError> {
+        Ok(self.indexed.get(&number).copied())
     }
 
-    fn add_event(
-        &mut self,
-        event: &InternalEvent,
-        indexed: &Indexed,
-        id: i64,
-        kind: ListKind,
-        entry: u64,
-        floor: u64,
-    ) -> Result<(), StoreError> {
-        const UNKNOWN: StoreError = StoreError::Corrupt("an address without an id");
-        let party = |address: &Address| self.parties.get(address).copied().ok_or(UNKNOWN);
-        let from = party(&event.from)?;
-        let to = event.to.as_ref().map(party).transpose()?;
-        let tx = indexed.first_tx + u64::from(event.tx_index);
+    fn party_id(&mut self, address: Address) -> Result<u64, StoreError> {
+        self.parties.get(&address).copied().ok_or(StoreError::Corrupt("an address without an id"))
+    }
+
+    fn put_start(&mut self, block: BlockNumber, side: InternalSide, count: u64) {
+        let id = match side {
+            InternalSide::Above => {
+                self.run_floor = count;
+                int8(count)
+            }
+            InternalSide::Below => -int8(count),
+        };
+        self.first_ids.push((int8(block), id));
+    }
+
+    fn put_event(&mut self, side: InternalSide, entry: u64, event: &InternalEvent, ids: InternalIds) {
+        let id = match side {
+            InternalSide::Above => int8(entry),
+            InternalSide::Below => -1 - int8(entry),
+        };
+        let InternalIds { tx, from, to } = ids;
         self.rows.push(InternalCopy { id, tx, from, to, event: event.clone() });
-        for (list, party) in lists_of_parties(kind, from, to) {
-            self.appended.push(list, Entry::new(entry, party), floor);
-        }
+    }
+
+    fn append(&mut self, list: ListKey, entry: u64, party: Party) -> Result<(), StoreError> {
+        let floor = if list.kind == ListKind::InternalAbove { self.run_floor } else { 0 };
+        self.appended.push(list, Entry::new(entry, party), floor);
         Ok(())
     }
 }

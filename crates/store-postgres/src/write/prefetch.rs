@@ -4,7 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use domain::{Address, B256, Balance, BlockChanges};
 use foldhash::fast::RandomState;
-use store::{ListKind, StoreError, fetch_policy::KnownCode, rules::Exchange};
+use store::{
+    ListKind, StoreError,
+    fetch_policy::KnownCode,
+    rules::{Exchange, addresses_of},
+};
 
 use super::{
     approvals::Approvals,
@@ -94,20 +98,7 @@ async fn addresses(
     state: &mut WriteState,
     blocks: &[BlockChanges],
 ) -> Result<FastMap<Address, AddressId>, StoreError> {
-    let mut all: HashSet<Address, RandomState> = HashSet::default();
-    for changes in blocks {
-        all.insert(changes.block.miner);
-        all.extend(changes.transactions.iter().flat_map(|tx| [Some(tx.from), tx.to, tx.created]).flatten());
-        all.extend(changes.involved.iter().map(|involvement| involvement.address));
-        all.extend(changes.logs.iter().map(|log| log.address));
-        all.extend(changes.transfers.iter().flat_map(|event| [event.token, event.from, event.to]));
-        all.extend(changes.approvals.iter().flat_map(|event| [event.token, event.owner]));
-        all.extend(changes.touched_holders.iter().flat_map(|touched| [touched.token, touched.holder]));
-        all.extend(changes.pools.iter().flat_map(|pool| [pool.address, pool.factory, pool.token0, pool.token1]));
-        all.extend(changes.trades.iter().map(|trade| trade.pool));
-        let created = changes.inner_creations.iter().flatten();
-        all.extend(created.flat_map(|creation| [creation.creator, creation.created]));
-    }
+    let all: HashSet<Address, RandomState> = blocks.iter().flat_map(addresses_of).collect();
     let mut known = FastMap::default();
     let mut unknown: Vec<Address> = Vec::new();
     for address in all {
