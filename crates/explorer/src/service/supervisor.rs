@@ -3,6 +3,7 @@
 use std::{fmt, future::Future, time::Duration};
 
 use domain::{TaskState, TaskStatus};
+use futures::future::BoxFuture;
 use tokio::{
     sync::watch,
     task::{JoinError, JoinHandle},
@@ -42,31 +43,37 @@ impl Supervisor {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let Self { cancel, statuses } = self.clone();
-        set(&statuses, TaskStatus { name, state: TaskState::Running, restarts: 0 });
-        tokio::spawn(async move {
-            let (mut restarts, mut pause) = (0_u32, FIRST_PAUSE);
-            loop {
-                let started = Instant::now();
-                // Spawned separately, so that a panic ends only this task.
-                let ended = tokio::spawn(start(cancel.clone())).await;
-                if cancel.is_cancelled() {
-                    return;
-                }
-                if started.elapsed() >= STABLE_AFTER {
-                    pause = FIRST_PAUSE;
-                }
-                restarts = restarts.saturating_add(1);
-                let (reason, seconds) = (Ended(&ended), pause.as_secs());
-                tracing::error!(task = name, %reason, restarts, seconds, "a background task ended; restarting it");
-                set(&statuses, TaskStatus { name, state: TaskState::Restarting, restarts });
-                if cancel.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
-                    return;
-                }
-                pause = (pause * 2).min(MAX_PAUSE);
-                set(&statuses, TaskStatus { name, state: TaskState::Running, restarts });
-            }
-        })
+        set(&self.statuses, TaskStatus { name, state: TaskState::Running, restarts: 0 });
+        let start: Box<Start> = Box::new(move |cancel| Box::pin(start(cancel)));
+        tokio::spawn(supervise(name, start, self.clone()))
+    }
+}
+
+type Start = dyn Fn(CancellationToken) -> BoxFuture<'static, ()> + Send;
+
+/// Not generic, so that it is compiled once.
+async fn supervise(name: &'static str, start: Box<Start>, supervisor: Supervisor) {
+    let Supervisor { cancel, statuses } = supervisor;
+    let (mut restarts, mut pause) = (0_u32, FIRST_PAUSE);
+    loop {
+        let started = Instant::now();
+        // Spawned separately, so that a panic ends only this task.
+        let ended = tokio::spawn(start(cancel.clone())).await;
+        if cancel.is_cancelled() {
+            return;
+        }
+        if started.elapsed() >= STABLE_AFTER {
+            pause = FIRST_PAUSE;
+        }
+        restarts = restarts.saturating_add(1);
+        let (reason, seconds) = (Ended(&ended), pause.as_secs());
+        tracing::error!(task = name, %reason, restarts, seconds, "a background task ended; restarting it");
+        set(&statuses, TaskStatus { name, state: TaskState::Restarting, restarts });
+        if cancel.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+            return;
+        }
+        pause = (pause * 2).min(MAX_PAUSE);
+        set(&statuses, TaskStatus { name, state: TaskState::Running, restarts });
     }
 }
 
