@@ -1,4 +1,4 @@
-//! Bounded decoding of ABI-encoded values, and their JSON form. Used by [`crate::calls`] and [`crate::decode`].
+//! Bounded decoding of ABI-encoded values, and their JSON form. All untrusted values are decoded here.
 
 mod bounded;
 #[cfg(feature = "fuzzing")]
@@ -6,5 +6,5 @@ mod bounded;
 pub(crate) mod fuzzing;
 mod json;
 
-pub(crate) use bounded::decode_all;
+pub use bounded::decode_all;
 pub use json::AbiJson;

@@ -11,7 +11,7 @@ pub(super) const VALUES_PER_WORD: usize = 8;
 pub(super) const MIN_ALLOWED_VALUES: usize = 1 << 14;
 
 /// Decodes one value per type; None if the data does not match the types or expands to too many values.
-pub(crate) fn decode_all<'a, P>(params: impl IntoIterator<Item = &'a P>, data: &[u8]) -> Option<Vec<DynSolValue>>
+pub fn decode_all<'a, P>(params: impl IntoIterator<Item = &'a P>, data: &[u8]) -> Option<Vec<DynSolValue>>
 where
     P: Specifier<DynSolType> + 'a,
 {

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use alloy_dyn_abi::JsonAbiExt;
 use alloy_primitives::{Address, Bytes};
-use contracts::Interface;
+use contracts::{Interface, abi};
 use domain::{CreationTemplate, Language, LibraryOffset, MatchKind};
 
 use super::{
@@ -114,8 +114,31 @@ fn check_arguments(abi: &str, arguments: &[u8]) -> Result<(), Difference> {
             _ => Err(invalid("the constructor takes none")),
         };
     };
-    let values =
-        constructor.abi_decode_input(arguments).map_err(|_| invalid("they do not match the constructor's inputs"))?;
+    // The deployer chose these bytes, and the submitted source their types.
+    let values = abi::decode_all(&constructor.inputs, arguments)
+        .ok_or_else(|| invalid("they do not match the constructor's inputs"))?;
     let again = constructor.abi_encode_input(&values).map_err(|_| invalid("they cannot be encoded again"))?;
     if again == arguments { Ok(()) } else { Err(invalid("their encoding has extra or non-standard bytes")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constructor_arguments_that_expand_to_too_many_values_are_not_decoded() {
+        let abi = r#"[{"type":"constructor","inputs":[{"name":"nested","type":"uint256[][][][]","internalType":"uint256[][][][]"}],"stateMutability":"payable"}]"#;
+        let word = |value: usize| alloy_primitives::U256::from(value).to_be_bytes::<32>();
+        // Three levels of 20 entries, which all point to the same next level, and 20 numbers: 160,000 values.
+        let mut arguments = word(32).to_vec();
+        for _ in 0..3 {
+            arguments.extend(word(20));
+            arguments.extend((0..20).flat_map(|_| word(20 * 32)));
+        }
+        arguments.extend(word(20));
+        arguments.extend((0..20).flat_map(word));
+
+        let reason = Difference::ConstructorArguments("they do not match the constructor's inputs");
+        assert_eq!(check_arguments(abi, &arguments), Err(reason));
+    }
 }
