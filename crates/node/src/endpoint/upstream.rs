@@ -240,7 +240,7 @@ impl Upstream {
                 biased;
                 outcome = first => outcome,
                 answered = hedge => {
-                    tracing::debug!(endpoint = %self.name, %method, "a hedged request was answered first");
+                    tracing::debug!(endpoint = %self.name, method = method.name(), "a hedged request was answered first");
                     self.metrics.overtaken(method, sent.elapsed());
                     Ok(answered)
                 }
@@ -343,7 +343,7 @@ impl Upstream {
         let elapsed = sent.elapsed();
         self.metrics.answered(method, elapsed);
         // With the id of the request that needed the call, if it was one.
-        tracing::debug!(endpoint = %self.name, %method, ?elapsed, "the node answered");
+        tracing::debug!(endpoint = %self.name, method = method.name(), ?elapsed, "the node answered");
     }
 
     async fn slot(&self, request: Request<'_>) -> Option<Slot<'_>> {

@@ -109,7 +109,7 @@ async fn trace<T: DeserializeOwned + Send + 'static>(upstream: &Upstream, call: 
             | NodeError::HttpStatus { .. }),
         ) => {
             let missing = lacks_traces(&error);
-            tracing::debug!(endpoint = upstream.name(), method = %call.method, missing, %error, "tracing a contract creation failed");
+            tracing::debug!(endpoint = upstream.name(), method = call.method.name(), missing, %error, "tracing a contract creation failed");
             Ok(None)
         }
         Err(error) => Err(error),
