@@ -75,5 +75,7 @@ async fn a_chain_without_base_fees_has_no_chart_of_them() {
     anvil.wait_for(&explorer).await;
     assert_eq!(explorer.json("/api/v1/blocks/2").await["baseFeePerGas"], json!(null));
     let page = explorer.get("/gas").await.text;
-    assert!(page.contains("Gas used of the limit") && !page.contains("Base fee"), "{page}");
+    assert!(page.contains("Gas used of the limit") && page.contains("This chain has no base fees."), "{page}");
+    // The label above that sentence, and no chart.
+    assert_eq!(page.matches("Base fee").count(), 1, "{page}");
 }
