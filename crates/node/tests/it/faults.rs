@@ -119,7 +119,6 @@ async fn time_of_blocks(share: f64) -> Duration {
     };
     let mut times = join_all((1..HEAD).map(fetched)).await;
     times.sort_unstable();
-    println!("{:?}, the last one {:?}", times[times.len() * 95 / 100], times[times.len() - 1]);
     times[times.len() * 95 / 100]
 }
 
