@@ -49,6 +49,7 @@ impl Chain {
             hash: hash(number),
             parent_hash: if number == 0 { B256::ZERO } else { hash(number - 1) },
             timestamp: number,
+            miner: Address::ZERO,
             tx_count: 1,
             ..Block::sample()
         };
@@ -62,6 +63,8 @@ impl Chain {
             to: Some(ALICE),
             value: U256::ZERO,
             nonce: number,
+            // A call would make the code of the receiver pending.
+            method: None,
             ..Transaction::sample()
         };
         let event = |(log_index, (token, from, to, value)): (u32, &(Address, Address, Address, u64))| TransferEvent {
