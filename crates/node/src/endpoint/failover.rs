@@ -17,7 +17,7 @@ use crate::{
     error::NodeError,
 };
 
-/// What is known about a chain. A dev chain stays one; another chain in its place is detected anew.
+/// What is known about a chain. A dev chain stays one; another chain in its place is detected again.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KnownChain {
     pub(crate) identity: ChainIdentity,

@@ -63,7 +63,7 @@ impl RateGate {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The learned rate in requests per second; None while there is none.
+    /// The learned rate in requests per second; None before the first rate limit.
     pub(crate) fn rate(&self) -> Option<f64> {
         self.state().rate
     }
