@@ -8,7 +8,6 @@ mod clock;
 pub mod dialect;
 mod document;
 mod error;
-#[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;

@@ -1,7 +1,6 @@
 //! Bounded decoding of ABI-encoded values, and their JSON form. All untrusted values are decoded here.
 
 mod bounded;
-#[cfg(feature = "fuzzing")]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 mod json;

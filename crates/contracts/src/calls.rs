@@ -4,7 +4,6 @@ mod argument;
 mod diamond;
 mod error;
 mod function;
-#[cfg(feature = "fuzzing")]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 mod loupe;

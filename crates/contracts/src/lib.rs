@@ -7,7 +7,6 @@
 pub mod abi;
 pub mod calls;
 pub mod decode;
-#[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;

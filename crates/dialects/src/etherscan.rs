@@ -6,7 +6,6 @@ mod account;
 mod answer;
 mod block;
 mod contract;
-#[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
 mod gas_tracker;
 mod internal;

@@ -6,7 +6,7 @@
 mod app;
 mod error;
 mod etherscan;
-#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
 #[allow(clippy::missing_panics_doc, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;
 mod settings;

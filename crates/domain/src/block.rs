@@ -48,7 +48,6 @@ pub struct Block {
     pub size: u64,
 }
 
-#[cfg(feature = "samples")]
 impl Block {
     /// A block with three transactions, for tests.
     #[must_use]

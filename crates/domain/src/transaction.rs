@@ -30,7 +30,6 @@ pub struct Transaction {
     pub method: Option<Selector>,
 }
 
-#[cfg(feature = "samples")]
 impl Transaction {
     /// A successful call of the largest value, for tests.
     #[must_use]

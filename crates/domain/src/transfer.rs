@@ -36,7 +36,6 @@ pub struct Transfer {
     pub token_decimals: Option<u8>,
 }
 
-#[cfg(feature = "samples")]
 impl Transfer {
     /// A payment of the largest amount in a BEP20 token, for tests.
     #[must_use]

@@ -15,7 +15,6 @@ mod trace;
 pub(crate) use block::{RawAccess, RawAuthorization, RawBlock, RawGenesis, RawHeader, RawTransaction};
 pub(crate) use call_tree::RawCallTree;
 pub(crate) use envelope::{ErrorObject, ResponseError, decode, readable, split_batch};
-#[cfg(feature = "fuzzing")]
 pub(crate) use flat::MAX_DEPTH;
 pub(crate) use flat::RawFlatCalls;
 pub(crate) use internal::{RawBlockCalls, RawCalls};

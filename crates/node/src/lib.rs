@@ -11,7 +11,6 @@ mod decode;
 mod dev_chain;
 mod endpoint;
 mod error;
-#[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;

@@ -9,7 +9,6 @@ mod cache;
 mod codec;
 mod engine;
 mod fingerprint;
-#[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;
@@ -31,7 +30,6 @@ mod shared_work;
 mod snapshot;
 mod states;
 mod store;
-#[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod testing;
 mod token_names;

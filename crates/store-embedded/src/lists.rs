@@ -2,7 +2,6 @@
 
 mod chunk;
 mod cursor;
-#[cfg(feature = "fuzzing")]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 mod intersection;

@@ -1,6 +1,5 @@
 //! API keys. Every change reads, checks and writes under one lock, and is durable before the call returns.
 
-#[cfg(feature = "fuzzing")]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 mod row;

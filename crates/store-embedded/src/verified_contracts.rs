@@ -1,6 +1,5 @@
 //! Verified contracts. Summaries and large details are separate rows.
 
-#[cfg(feature = "fuzzing")]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 mod jobs;

@@ -5,7 +5,6 @@ mod access;
 mod change;
 mod deliveries;
 mod effects;
-#[cfg(feature = "fuzzing")]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 mod load;

@@ -33,7 +33,7 @@ mod record_transfer;
 mod replica;
 mod rows;
 mod store;
-#[cfg(feature = "testing")]
+#[doc(hidden)]
 pub mod testing;
 mod tls;
 mod token_names;

@@ -10,7 +10,6 @@ mod vyper_footer;
 
 pub use artifacts::OutputArtifacts;
 pub use auxdata::Auxdata;
-#[cfg(feature = "fuzzing")]
 pub(crate) use auxdata::fuzzing;
 pub use compiled::{CompiledCode, CompiledContract, LibraryLink, Span};
 pub use metadata_hash::MetadataHash;

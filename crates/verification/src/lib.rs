@@ -10,7 +10,6 @@ mod compilers;
 mod config;
 mod deployment;
 mod error;
-#[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;

@@ -2,7 +2,6 @@
 
 mod error;
 mod files;
-#[cfg(feature = "fuzzing")]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 mod metadata_json;

@@ -49,7 +49,6 @@ impl Answer {
 }
 
 impl Failure {
-    #[cfg(feature = "fuzzing")]
     pub(super) fn result(&self) -> &Value {
         &self.result
     }

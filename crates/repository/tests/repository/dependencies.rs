@@ -82,22 +82,42 @@ fn rules() -> Rules {
     toml::from_str(&read("deny.toml")).unwrap()
 }
 
-/// What a build of the workspace with all features uses on any platform. `cargo metadata` also lists crates that only
-/// disabled features of dependencies would use.
-fn dependencies(edges: &str) -> BTreeSet<Dependency> {
+/// The lines of `cargo tree`, each with a package in a format.
+fn cargo_tree(arguments: &[&str], format: &str) -> Vec<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let arguments = ["tree", "--workspace", "--locked", "--all-features", "--target", "all", "--prefix", "none"];
     let mut command = Command::new(cargo);
-    command.args(arguments).args(["--edges", edges, "--format", "{p}|{l}"]).current_dir(root());
+    command.args(["tree", "--locked", "--prefix", "none", "--format", format]).args(arguments).current_dir(root());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let lines = String::from_utf8(output.stdout).unwrap();
-    lines.lines().filter(|line| !line.is_empty()).map(parse).collect()
+    let lines = lines.lines().filter(|line| !line.is_empty());
+    lines.map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
 }
 
-/// Parses `name v1.2.3 (proc-macro) (source)|license (*)`.
+/// What a build of the workspace with all features uses on any platform. `cargo metadata` also lists crates that only
+/// disabled features of dependencies would use.
+fn dependencies(edges: &str) -> BTreeSet<Dependency> {
+    let arguments = ["--workspace", "--all-features", "--target", "all", "--edges", edges];
+    cargo_tree(&arguments, "{p}|{l}").iter().map(|line| parse(line)).collect()
+}
+
+/// A package with other features is another build of it, and of everything that uses it.
+#[test]
+fn tests_and_the_binary_share_their_builds() {
+    let features = |arguments: &[&str]| {
+        let lines = cargo_tree(arguments, "{p}|{f}");
+        lines.into_iter().map(|line| line.replace(" (proc-macro)", "")).collect::<BTreeSet<_>>()
+    };
+    let tests = features(&["--workspace", "--edges", "normal,build,dev"]);
+    let binary = features(&["--package", "explorer", "--edges", "normal,build"]);
+    assert!(binary.len() > 100, "{binary:?}");
+    let built_again: Vec<_> = binary.difference(&tests).collect();
+    assert!(built_again.is_empty(), "with other features in tests: {built_again:#?}");
+}
+
+/// Parses `name v1.2.3 (proc-macro) (source)|license`.
 fn parse(line: &str) -> Dependency {
-    let (package, license) = line.trim_end_matches(" (*)").split_once('|').unwrap();
+    let (package, license) = line.split_once('|').unwrap();
     let (package, source) = match package.split_once(" (") {
         Some((package, marks)) => (package, marks.trim_end_matches(')').trim_start_matches("proc-macro")),
         None => (package, ""),
@@ -171,9 +191,9 @@ fn dependencies_name_their_versions() {
 fn lines_of_cargo_tree_are_parsed() {
     let cases = [
         ("adler2 v2.0.1|0BSD OR MIT", ("adler2", "2.0.1", None, "0BSD OR MIT")),
-        ("paste v1.0.15 (proc-macro)|MIT (*)", ("paste", "1.0.15", None, "MIT")),
+        ("paste v1.0.15 (proc-macro)|MIT", ("paste", "1.0.15", None, "MIT")),
         ("wasi v0.14.7+wasi-0.2.4|Apache-2.0", ("wasi", "0.14.7", None, "Apache-2.0")),
-        ("api v0.1.0 (/somewhere/api)|MIT (*)", ("api", "0.1.0", Some("/somewhere/api"), "MIT")),
+        ("api v0.1.0 (/somewhere/api)|MIT", ("api", "0.1.0", Some("/somewhere/api"), "MIT")),
         ("own v1.0.0 (proc-macro) (https://host/own#1a2b)|", ("own", "1.0.0", Some("https://host/own#1a2b"), "")),
     ];
     for (line, (name, version, source, license)) in cases {

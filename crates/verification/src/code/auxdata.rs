@@ -1,4 +1,3 @@
-#[cfg(feature = "fuzzing")]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 
