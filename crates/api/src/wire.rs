@@ -69,7 +69,7 @@ pub use time::Timestamp;
 pub use token::{BalanceSource, Token, TokenDetail, TokenField, TokenList, TokenType};
 pub use trade::DexTrade;
 pub use transaction::{Transaction, TransactionList};
-pub use transaction_detail::{FailureSource, TransactionDetail, TransactionFailure, TransactionLog};
+pub use transaction_detail::{FailureSource, FeeParts, TransactionDetail, TransactionFailure, TransactionLog};
 pub use transaction_parts::{
     AccountChange, CallTree, NumberChange, SlotChange, StateChanges, TracedCall, TransactionTradeList,
     TransactionTransferList,

@@ -1,4 +1,4 @@
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, B256};
 
 /// The height of a block.
 pub type BlockNumber = u64;
@@ -71,11 +71,5 @@ impl Block {
     #[must_use]
     pub fn id(&self) -> BlockRef {
         BlockRef { number: self.number, hash: self.hash }
-    }
-
-    /// What EIP-1559 burns of the fees, in wei: zero without a base fee.
-    #[must_use]
-    pub fn burnt_fees(&self) -> U256 {
-        U256::from(self.base_fee_per_gas.unwrap_or_default()) * U256::from(self.gas_used)
     }
 }

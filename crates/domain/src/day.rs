@@ -23,10 +23,10 @@ pub struct DayFigures {
     /// Blocks whose contracts created inside calls are unknown.
     pub untraced_blocks: u64,
     pub gas_used: u64,
-    /// What transactions paid for gas, in wei.
+    /// What transactions paid, in wei of the chain's coin.
     pub fees: U256,
     /// The part of the fees that was burnt, in wei.
     pub burnt_fees: U256,
-    /// In wei, rounded down; None without transactions.
+    /// In wei, rounded down, of the transactions with a price in the chain's coin; None without one.
     pub mean_gas_price: Option<U256>,
 }

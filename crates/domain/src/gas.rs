@@ -37,7 +37,7 @@ impl RecentGas {
         let base_fees: HashMap<BlockNumber, u128> =
             blocks.iter().map(|block| (block.number, block.base_fee_per_gas.unwrap_or_default())).collect();
         let priority = |tx: &Transaction| Some(tx.gas_price.saturating_sub(*base_fees.get(&tx.block_number)?));
-        let mut fees: Vec<u128> = transactions.iter().filter_map(priority).collect();
+        let mut fees: Vec<u128> = transactions.iter().filter(|tx| tx.is_priced()).filter_map(priority).collect();
         fees.sort_unstable();
         Some(Self {
             block: newest.number,

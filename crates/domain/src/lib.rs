@@ -12,6 +12,7 @@ mod coverage;
 mod day;
 mod delivery;
 mod event_kind;
+mod fee;
 mod filter;
 mod gas;
 mod internal_transaction;
@@ -50,6 +51,7 @@ pub use delivery::{
     DropCount, EventIdentity, EventLocation, InvalidDeliveryId, NewDelivery, NextStep,
 };
 pub use event_kind::{EventKind, EventKinds};
+pub use fee::{Charges, Fee, Payment};
 pub use filter::{BlockRange, TransactionFilter};
 pub use gas::{Quartiles, RecentGas};
 pub use internal_transaction::{

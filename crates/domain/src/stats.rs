@@ -13,7 +13,7 @@ pub struct Stats {
     pub untraced_blocks: u64,
     /// The blocks whose internal transactions are indexed; None without traces.
     pub traced_range: Option<TracedRange>,
-    /// Mean over the transactions of the latest hundred non-empty blocks, in wei, rounded down.
+    /// Mean over the transactions with a price in the chain's coin of the latest hundred non-empty blocks, in wei, rounded down.
     pub average_gas_price: U256,
 }
 
@@ -21,6 +21,6 @@ pub struct Stats {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockGasPrice {
     pub block: BlockNumber,
-    /// In wei, rounded down; None for an empty block.
+    /// In wei, rounded down; None for a block without a transaction that has a price in the chain's coin.
     pub mean: Option<U256>,
 }

@@ -1,6 +1,6 @@
 use alloy_primitives::{Address, B256, U256};
 
-use crate::BlockNumber;
+use crate::{BlockNumber, Charges, Fee, Payment};
 
 /// The function selector: the first four bytes of the call data.
 pub type Selector = [u8; 4];
@@ -25,6 +25,8 @@ pub struct Transaction {
     pub gas_used: u64,
     /// The effective gas price in wei.
     pub gas_price: u128,
+    /// None if it pays for its gas alone, in the chain's coin.
+    pub charges: Option<Box<Charges>>,
     pub succeeded: bool,
     /// None for less than four bytes of call data, and for contract creations.
     pub method: Option<Selector>,
@@ -47,6 +49,7 @@ impl Transaction {
             nonce: 9,
             gas_used: 21_000,
             gas_price: 1_000_000_007,
+            charges: None,
             succeeded: true,
             method: Some([0xa9, 0x05, 0x9c, 0xbb]),
         }
@@ -54,10 +57,16 @@ impl Transaction {
 }
 
 impl Transaction {
-    /// What it paid for its gas, in wei.
+    /// All that it paid, in wei of the chain's coin.
     #[must_use]
     pub fn fee(&self) -> U256 {
-        U256::from(self.gas_price) * U256::from(self.gas_used)
+        Fee::of(self, None).in_coin()
+    }
+
+    /// Whether its gas price is one in the chain's coin that somebody paid: others do not count in mean prices.
+    #[must_use]
+    pub fn is_priced(&self) -> bool {
+        self.charges.as_ref().is_none_or(|charges| charges.payment == Payment::Coin)
     }
 
     /// Whether the address sent or received this transaction.

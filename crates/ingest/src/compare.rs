@@ -187,6 +187,7 @@ fn transaction_differences(stored: &[Transaction], node: &[Transaction]) -> Vec<
             nonce,
             gas_used,
             gas_price,
+            charges,
             succeeded,
             method,
         } = node;
@@ -200,6 +201,7 @@ fn transaction_differences(stored: &[Transaction], node: &[Transaction]) -> Vec<
             ("status", stored.succeeded == *succeeded),
             ("gas used", stored.gas_used == *gas_used),
             ("gas price", stored.gas_price == *gas_price),
+            ("fee", stored.charges == *charges),
             ("method", stored.method == *method),
         ];
         let index = *index;
@@ -304,6 +306,7 @@ mod tests {
             nonce: 1,
             gas_used: 21_000,
             gas_price: 1,
+            charges: None,
             succeeded: true,
             method: None,
         };

@@ -3,6 +3,7 @@
 //! The hash of a block commits to its header, and the header to everything else. So omitted or changed data is detected
 //! from the block alone, without another node.
 
+mod charges;
 mod checks;
 mod consistency;
 mod evidence;

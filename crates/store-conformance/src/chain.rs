@@ -1,7 +1,7 @@
 use domain::{
-    Address, ApprovalEvent, ApprovalScope, B256, Block, BlockChanges, DAY, InnerCreation, InternalBlock, InternalEvent,
-    InternalKind, Involvement, LogEvent, Pool, PoolStyle, TokenKind, TouchedHolder, TradeDirection, TradeEvent,
-    Transaction, TransferEvent, U256,
+    Address, ApprovalEvent, ApprovalScope, B256, Block, BlockChanges, Charges, DAY, InnerCreation, InternalBlock,
+    InternalEvent, InternalKind, Involvement, LogEvent, Payment, Pool, PoolStyle, TokenKind, TouchedHolder,
+    TradeDirection, TradeEvent, Transaction, TransferEvent, U256,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
@@ -154,9 +154,24 @@ impl RandomChain {
             nonce: self.rng.random_range(0..1 << 34),
             gas_used: self.rng.random_range(21_000..10_000_000),
             gas_price: self.rng.random_range(0..1 << 80),
+            charges: self.charges().boxed(),
             succeeded,
             method: (!creates && self.rng.random_bool(0.6)).then(|| self.rng.random()),
         }
+    }
+
+    /// Mostly none, as for transactions that pay for their gas alone.
+    fn charges(&mut self) -> Charges {
+        if self.rng.random_bool(0.7) {
+            return Charges::default();
+        }
+        let payment = match self.rng.random_range(0..4) {
+            0 => Payment::Nothing,
+            1 => Payment::Token(self.known_address()),
+            _ => Payment::Coin,
+        };
+        let mut amount = || U256::from(self.rng.random_range(0..1_u128 << 90) >> self.rng.random_range(0..91));
+        Charges { blob: amount(), l1: amount(), operator: amount(), payment }
     }
 
     /// The internal transactions of a block: mostly few, at times many in one transaction, some to new addresses.

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
     Address, AddressSummary, AuditResult, B256, BalanceKey, BalanceSource, Block, BlockChanges, BlockGasPrice, BlockId,
-    BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, Creation, DAY, DayFigures, Order, Page, PageRequest,
-    Stats, TokenMetadata, TradeFilter, Transaction, TransactionEvents, TransactionFilter, TransferFilter, U256,
+    BlockNumber, BlockRange, BlockRef, Bytes, Charges, Code, Coverage, Creation, DAY, DayFigures, Order, Page,
+    PageRequest, Payment, Stats, TokenMetadata, TradeFilter, Transaction, TransactionEvents, TransactionFilter,
+    TransferFilter, U256,
 };
 
 use store::Undo;
@@ -198,8 +199,7 @@ impl Model {
     #[must_use]
     pub fn stats(&self) -> Stats {
         let filled = self.blocks.iter().rev().filter(|changes| !changes.transactions.is_empty()).take(100);
-        let prices: Vec<U256> =
-            filled.flat_map(|changes| &changes.transactions).map(|tx| U256::from(tx.gas_price)).collect();
+        let prices: Vec<U256> = filled.flat_map(|changes| &changes.transactions).filter_map(price_in_coin).collect();
         let sum: U256 = prices.iter().sum();
         Stats {
             latest_block: self.tip().map(|tip| tip.number),
@@ -224,8 +224,10 @@ impl Model {
                 blocks.iter().flat_map(|changes| &changes.transactions).map(of).sum::<U256>()
             };
             let parties = blocks.iter().flat_map(|changes| &changes.transactions).flat_map(|tx| [Some(tx.from), tx.to]);
-            let burnt = blocks.iter().filter_map(|changes| {
-                Some(U256::from(changes.block.base_fee_per_gas?) * U256::from(changes.block.gas_used))
+            let prices: Vec<U256> =
+                blocks.iter().flat_map(|changes| &changes.transactions).filter_map(price_in_coin).collect();
+            let burnt = blocks.iter().flat_map(|changes| {
+                changes.transactions.iter().map(|tx| burnt_by(tx, changes.block.base_fee_per_gas.unwrap_or_default()))
             });
             DayFigures {
                 start: day * DAY,
@@ -243,9 +245,9 @@ impl Model {
                 }),
                 untraced_blocks: count(|changes| usize::from(changes.inner_creations.is_none())),
                 gas_used: blocks.iter().map(|changes| changes.block.gas_used).sum(),
-                fees: sum(|tx| U256::from(tx.gas_price) * U256::from(tx.gas_used)),
+                fees: sum(paid_in_coin),
                 burnt_fees: burnt.sum(),
-                mean_gas_price: sum(|tx| U256::from(tx.gas_price)).checked_div(U256::from(transactions)),
+                mean_gas_price: prices.iter().sum::<U256>().checked_div(U256::from(prices.len())),
             }
         };
         (day_of(first)..=day_of(last)).map(figures).collect()
@@ -255,8 +257,8 @@ impl Model {
     #[must_use]
     pub fn list_gas_prices(&self, blocks: usize) -> Vec<BlockGasPrice> {
         let price = |changes: &BlockChanges| {
-            let sum: U256 = changes.transactions.iter().map(|tx| U256::from(tx.gas_price)).sum();
-            let mean = sum.checked_div(U256::from(changes.transactions.len()));
+            let prices: Vec<U256> = changes.transactions.iter().filter_map(price_in_coin).collect();
+            let mean = prices.iter().sum::<U256>().checked_div(U256::from(prices.len()));
             BlockGasPrice { block: changes.block.number, mean }
         };
         self.blocks.iter().rev().take(blocks).map(price).collect()
@@ -374,4 +376,24 @@ fn paginate<T: Clone>(all: Vec<T>, page: PageRequest) -> Page<T> {
     let total = all.len() as u64;
     let items = page.ranks(total).filter_map(|rank| all.get(usize::try_from(rank).ok()?).cloned()).collect();
     Page { items, total }
+}
+
+fn charged_in_coin(tx: &Transaction) -> Option<Charges> {
+    let charges = tx.charges.as_deref().copied().unwrap_or_default();
+    (charges.payment == Payment::Coin).then_some(charges)
+}
+
+fn price_in_coin(tx: &Transaction) -> Option<U256> {
+    charged_in_coin(tx).map(|_| U256::from(tx.gas_price))
+}
+
+fn paid_in_coin(tx: &Transaction) -> U256 {
+    charged_in_coin(tx).map_or(U256::ZERO, |charges| {
+        U256::from(tx.gas_price) * U256::from(tx.gas_used) + charges.blob + charges.l1 + charges.operator
+    })
+}
+
+fn burnt_by(tx: &Transaction, base_fee: u128) -> U256 {
+    charged_in_coin(tx)
+        .map_or(U256::ZERO, |charges| U256::from(base_fee.min(tx.gas_price)) * U256::from(tx.gas_used) + charges.blob)
 }

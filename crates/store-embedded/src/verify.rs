@@ -3,6 +3,7 @@
 
 mod blocks;
 mod counts;
+mod fees;
 mod list_sums;
 mod lists;
 mod row_lists;
@@ -64,6 +65,9 @@ pub(crate) fn verify(view: &View) -> Verification {
         let has = |tables: &[Table]| tables.iter().all(|table| readable.contains(table));
         if has(&[Table::Block]) {
             blocks::check(&mut check, &tip);
+        }
+        if has(&[Table::Block, Table::Transaction]) {
+            fees::check(&mut check, &tip);
         }
         if has(&[Table::Token, Table::Balance]) {
             counts::check_holders(&mut check);

@@ -60,7 +60,9 @@ create table chain (
     burnt_fees numeric not null default 0,
     contracts int8 not null default 0,
     -- For each day, the addresses that were active on it.
-    active_addresses int8 not null default 0
+    active_addresses int8 not null default 0,
+    -- Transactions without a gas price in the coin, which gas_prices leaves out.
+    unpriced_transactions int8 not null default 0
 );
 insert into chain default values;
 
@@ -93,7 +95,8 @@ create table block (
     fees numeric not null default 0,
     burnt_fees numeric not null default 0,
     contracts int8 not null default 0,
-    active_addresses int8 not null default 0
+    active_addresses int8 not null default 0,
+    unpriced_transactions int8 not null default 0
 );
 create index block_by_hash on block using hash (hash);
 create index block_with_transactions on block (number) where tx_count > 0;
@@ -118,8 +121,20 @@ create table transaction (
     gas_used int8 not null,
     gas_price numeric not null,
     succeeded boolean not null,
-    method bytea
+    method bytea,
+    -- What it paid beside its gas; null for most.
+    blob_fee numeric,
+    l1_fee numeric,
+    operator_fee numeric,
+    -- The token in which it paid; null for the coin, and empty if nobody paid.
+    fee_currency bytea
 );
+
+-- All that a transaction paid, in the chain's coin.
+create function fee(t transaction) returns numeric language sql immutable as $$
+    select case when t.fee_currency is null then t.gas_used * t.gas_price
+        + coalesce(t.blob_fee, 0) + coalesce(t.l1_fee, 0) + coalesce(t.operator_fee, 0) else 0 end
+$$;
 create index transaction_by_hash on transaction using hash (hash);
 -- The rows of a range of blocks. The tables are in chain order, so such indexes are small.
 create index transaction_by_block on transaction using brin (block) with (autosummarize = on);
@@ -1332,7 +1347,7 @@ from block b join address m on m.id = b.miner;
 create view transactions as
 select t.id, t.hash, t.block as block_number, t.id - b.transactions as index, to_timestamp(b.timestamp) as time,
     s.address as "from", r.address as "to", c.address as created, t.value, t.nonce, t.gas_used, t.gas_price,
-    t.succeeded, t.method
+    t.succeeded, t.method, fee(t) as fee
 from transaction t
 join block b on b.number = t.block
 join address s on s.id = t.sender

@@ -11,10 +11,11 @@ use crate::{
 
 /// The columns of [`ChainTotals`], of a block or of the chain.
 pub(crate) const TOTALS: &str = "transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices, logs, \
-     log_topics, log_sources, nfts, approvals, total_gas, fees, burnt_fees, contracts, active_addresses";
+     log_topics, log_sources, nfts, approvals, total_gas, fees, burnt_fees, contracts, active_addresses, \
+     unpriced_transactions";
 
 /// The number of these columns.
-pub(crate) const TOTALS_COUNT: usize = 18;
+pub(crate) const TOTALS_COUNT: usize = 19;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Chain {
@@ -56,6 +57,7 @@ impl Chain {
             filled_blocks,
             untraced_blocks,
             gas_prices,
+            unpriced_transactions,
             logs,
             log_topics,
             log_sources,
@@ -72,7 +74,8 @@ impl Chain {
             "update chain set first_block = $1, tip_number = $2, tip_hash = $3, undo_first = $4, transactions = $5,
                 transfers = $6, trades = $7, addresses = $8, tokens = $9, filled_blocks = $10, untraced_blocks = $11,
                 gas_prices = $12, logs = $13, log_topics = $14, log_sources = $15, nfts = $16, approvals = $17,
-                total_gas = $18, fees = $19, burnt_fees = $20, contracts = $21, active_addresses = $22",
+                total_gas = $18, fees = $19, burnt_fees = $20, contracts = $21, active_addresses = $22,
+                unpriced_transactions = $23",
             &[
                 &self.first_block.map(int8),
                 &self.tip.map(|tip| int8(tip.number)),
@@ -96,6 +99,7 @@ impl Chain {
                 &Numeric::from(burnt_fees),
                 &int8(contracts),
                 &int8(active_addresses),
+                &int8(unpriced_transactions),
             ],
         )
         .await?;

@@ -136,8 +136,11 @@ impl PostgresStore {
                 add(StorePart::Index, format!("{incomplete} blocks do not have all their transactions"));
             }
             let sql = "select (select coalesce(sum(gas_used), 0) = c.total_gas
-                    and coalesce(sum(gas_used * base_fee_per_gas), 0) = c.burnt_fees from block),
-                (select coalesce(sum(gas_used * gas_price), 0) = c.fees from transaction) from chain c";
+                    from block),
+                (select coalesce(sum(fee(t)), 0) = c.fees and coalesce(sum(
+                    case when t.fee_currency is null then coalesce(t.blob_fee, 0)
+                        + t.gas_used * least(t.gas_price, coalesce(b.base_fee_per_gas, 0)) else 0 end
+                ), 0) = c.burnt_fees from transaction t join block b on b.number = t.block) from chain c";
             let row = get(&client, sql, &[]).await?;
             if !(row.value::<bool>(0)? && row.value::<bool>(1)?) {
                 add(StorePart::Index, "the totals of gas and fees do not match the blocks and transactions".to_owned());

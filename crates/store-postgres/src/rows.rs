@@ -62,6 +62,7 @@ pub(crate) trait RowExt {
             burnt_fees: self.amount(first + 15)?,
             contracts: self.u64(first + 16)?,
             active_addresses: self.u64(first + 17)?,
+            unpriced_transactions: self.u64(first + 18)?,
         })
     }
 

@@ -194,6 +194,7 @@ impl World {
                 nonce: 0,
                 gas_used: 0,
                 gas_price: 0,
+                charges: None,
                 succeeded: true,
                 method: None,
             })

@@ -37,11 +37,12 @@ pub struct Day {
     pub untraced_blocks: u64,
     /// Gas used by all blocks.
     pub gas_used: Decimal,
-    /// What transactions paid for gas, in wei: gas used times effective gas price.
+    /// What transactions paid, in wei of the chain's coin: for gas, for blobs, and on a rollup for the chain below and its operator.
     pub fees: Decimal,
-    /// The part of the fees that was burnt (EIP-1559), in wei: gas used times base fee. "0" on a chain without base fees.
+    /// The part of the fees that was burnt (EIP-1559, EIP-4844), in wei. "0" on a chain without base fees.
     pub burnt_fees: Decimal,
-    /// Mean effective gas price in wei; null without transactions.
+    /// Mean effective gas price in wei, without deposits and other transactions that pay nothing or in a token; null if there
+    /// are no others.
     #[schema(required = true)]
     pub avg_gas_price: Option<Decimal>,
 }

@@ -23,7 +23,8 @@ pub struct Stats {
     /// The last block with internal transactions; null without traces.
     #[schema(required = true, example = 21_000_000)]
     pub internal_transactions_to: Option<u64>,
-    /// Mean effective gas price in wei over the newest 100 blocks with transactions.
+    /// Mean effective gas price in wei over the newest 100 blocks with transactions, without deposits and other transactions
+    /// that pay nothing or in a token.
     pub avg_gas_price: Decimal,
     #[serde(flatten)]
     pub coverage: Coverage,

@@ -18,6 +18,9 @@ pub struct Transaction {
     /// Effective gas price in wei.
     pub gas_price: Decimal,
     pub gas_used: Decimal,
+    /// All that was paid, in wei of the chain's coin: for gas, for blobs, and on a rollup for the chain below and its operator.
+    /// "0" for a deposit, and for a fee that was paid in a token.
+    pub fee: Decimal,
     /// True if the transaction succeeded.
     pub status: bool,
     /// The block's time.
@@ -46,6 +49,7 @@ impl From<domain::Transaction> for Transaction {
             value: tx.value.into(),
             gas_price: tx.gas_price.into(),
             gas_used: tx.gas_used.into(),
+            fee: tx.fee().into(),
             status: tx.succeeded,
             timestamp: Timestamp::from_unix_seconds(tx.timestamp),
             block_hash: tx.block_hash.into(),

@@ -25,7 +25,8 @@ pub struct TransactionDetail {
     pub max_fee_per_gas: Option<Decimal>,
     #[schema(required = true)]
     pub max_priority_fee_per_gas: Option<Decimal>,
-    /// The part of the fee that was burnt (EIP-1559); null if the block has no base fee.
+    pub fee_parts: FeeParts,
+    /// The part of the fee that was burnt (EIP-1559, and for blobs EIP-4844); null if the block has no base fee.
     #[schema(required = true)]
     pub burnt_fee: Option<Decimal>,
     /// Gas used in the block up to and including this transaction.
@@ -55,6 +56,37 @@ pub struct TransactionDetail {
     /// The first 1,000 logs.
     #[schema(required = true)]
     pub logs: Option<Vec<TransactionLog>>,
+}
+
+/// What a transaction paid, in parts: in wei, or in the smallest unit of the token in which it was paid.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct FeeParts {
+    /// For gas, at the base fee of the block.
+    pub base: Decimal,
+    /// For gas, above the base fee.
+    pub priority: Decimal,
+    /// For blobs (EIP-4844).
+    pub blob: Decimal,
+    /// On a rollup, for publishing its data on the chain below.
+    pub l1: Decimal,
+    /// On a rollup, for its operator.
+    pub operator: Decimal,
+    /// The token in which it was paid; null for the chain's coin.
+    #[schema(required = true)]
+    pub currency: Option<Address>,
+}
+
+impl From<domain::Fee> for FeeParts {
+    fn from(fee: domain::Fee) -> Self {
+        Self {
+            base: fee.base.into(),
+            priority: fee.priority.into(),
+            blob: fee.blob.into(),
+            l1: fee.l1.into(),
+            operator: fee.operator.into(),
+            currency: fee.currency.map(Address::from),
+        }
+    }
 }
 
 /// Why a transaction failed. All fields are null if it succeeded, and if the node cannot tell.
@@ -118,13 +150,14 @@ impl TransactionDetail {
         detail: Option<domain::TransactionDetail>,
         failure: Option<TransactionFailure>,
     ) -> Self {
-        let burnt = base_fee.map(|fee| domain::U256::from(fee) * domain::U256::from(transaction.gas_used));
+        let fee = domain::Fee::of(&transaction, base_fee);
         let blobs = detail.as_ref().and_then(|detail| detail.blobs.clone());
         let of_blobs = |pick: fn(&domain::BlobFields) -> Option<u128>| blobs.as_ref().and_then(pick).map(Decimal::from);
         let field =
             |pick: fn(&domain::TransactionDetail) -> Option<u128>| detail.as_ref().and_then(pick).map(Decimal::from);
         Self {
-            burnt_fee: burnt.map(Decimal::from),
+            burnt_fee: base_fee.map(|_| fee.burnt().into()),
+            fee_parts: fee.into(),
             gas_limit: field(|detail| Some(detail.gas_limit.into())),
             tx_type: detail.as_ref().map(|detail| detail.tx_type),
             max_fee_per_gas: field(|detail| detail.max_fee_per_gas),

@@ -113,6 +113,7 @@ impl DenseStore {
             nonce: sequence,
             gas_used: 50_000,
             gas_price: 1_000_000_000,
+            charges: None,
             method: Some(Bep20::transferCall::SELECTOR),
             ..Transaction::sample()
         }

@@ -1,6 +1,6 @@
 //! `module=block`.
 
-use domain::{Block, BlockId, BlockRange, Order, PageRequest, TransactionFilter, U256};
+use domain::{Block, BlockId, BlockRange, Fee, Order, PageRequest, TransactionFilter, U256};
 use serde_json::json;
 use store::find_first_block_since;
 
@@ -55,7 +55,6 @@ async fn get_block_reward(app: &App, params: &Params) -> Result<Answer, Failure>
 
 /// The fees that the block's producer earned. A reward that the chain itself pays is not in any block.
 pub(super) async fn reward(app: &App, block: &Block) -> Result<U256, DialectError> {
-    let base_fee = block.base_fee_per_gas.unwrap_or_default();
     let filter = TransactionFilter { blocks: BlockRange::only(block.number), ..TransactionFilter::default() };
     let (mut total, mut offset) = (U256::ZERO, 0);
     while offset < u64::from(block.tx_count) {
@@ -66,8 +65,7 @@ pub(super) async fn reward(app: &App, block: &Block) -> Result<U256, DialectErro
         }
         offset += found.len() as u64;
         for transaction in found {
-            let tip = transaction.gas_price.saturating_sub(base_fee);
-            total += U256::from(tip) * U256::from(transaction.gas_used);
+            total += Fee::of(&transaction, block.base_fee_per_gas).tip();
         }
     }
     Ok(total)

@@ -91,6 +91,7 @@ impl TransactionRows {
             "contractAddress": transaction.created.map(|created| format!("{created:#x}")).unwrap_or_default(),
             "cumulativeGasUsed": detail.cumulative_gas_used.map(|gas| gas.to_string()).unwrap_or_default(),
             "gasUsed": transaction.gas_used.to_string(),
+            "fee": transaction.fee().to_string(),
             "confirmations": self.tip.saturating_sub(transaction.block_number).to_string(),
             "methodId": method_id(&detail.input),
             "functionName": function,

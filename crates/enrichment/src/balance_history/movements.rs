@@ -15,9 +15,8 @@ pub(super) struct Movement {
 /// A sender always pays the fee. The value moves only if the transaction succeeds.
 pub(super) fn of_transaction(address: Address, tx: &Transaction) -> Movement {
     let is_sender = tx.from == address;
-    let fee = U256::from(tx.gas_used).saturating_mul(U256::from(tx.gas_price));
     let value = if tx.succeeded { tx.value } else { U256::ZERO };
-    let spent = if is_sender { fee.saturating_add(value) } else { U256::ZERO };
+    let spent = if is_sender { tx.fee().saturating_add(value) } else { U256::ZERO };
     let received = if tx.to.or(tx.created) == Some(address) { value } else { U256::ZERO };
     Movement { block: tx.block_number, timestamp: tx.timestamp, received, spent }
 }

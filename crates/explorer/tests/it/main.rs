@@ -10,6 +10,7 @@ mod bad_bodies;
 mod bad_input;
 mod balance_history;
 mod bootstrap;
+mod chain_families;
 mod check;
 mod clock;
 mod concurrency;

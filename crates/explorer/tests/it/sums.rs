@@ -41,7 +41,7 @@ async fn balances_are_the_sum_of_all_payments_and_fees() {
         balances.insert(lower_hex(account.address()), funds);
     }
     for tx in read_list(explorer.client(), "/api/v1/transactions?", "transactions").await {
-        let fee = amount(&tx["gasUsed"]) * amount(&tx["gasPrice"]);
+        let fee = amount(&tx["fee"]);
         *balances.entry(tx["fromAddress"].as_str().unwrap().to_owned()).or_default() -= fee;
         if tx["status"] == true {
             let to = if tx["contractAddress"].is_string() { &tx["contractAddress"] } else { &tx["toAddress"] };

@@ -122,7 +122,7 @@ pub(crate) struct RawTransaction {
     /// Fields that some chains add to the encoding of standard types.
     pub(crate) eth_value: Option<Present>,
     pub(crate) eth_tx_value: Option<Present>,
-    pub(crate) fee_currency: Option<Present>,
+    pub(crate) fee_currency: Option<LooseBytes>,
     pub(crate) gateway_fee: Option<Present>,
 }
 

@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use super::quantity::{Account20, Hash, HexBytes, LooseBytes, Price, Quantity};
+use super::quantity::{Account20, Hash, HexBytes, LooseBytes, Present, Price, Quantity, Wide};
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -16,6 +16,16 @@ pub(crate) struct RawReceipt {
     pub(crate) deposit_nonce: Option<Quantity>,
     pub(crate) deposit_receipt_version: Option<Quantity>,
     pub(crate) effective_gas_price: Option<Price>,
+    pub(crate) blob_gas_used: Option<Quantity>,
+    pub(crate) blob_gas_price: Option<Price>,
+    /// Of a rollup, as are the next five.
+    pub(crate) l1_fee: Option<Wide>,
+    pub(crate) operator_fee_scalar: Option<Wide>,
+    pub(crate) operator_fee_constant: Option<Wide>,
+    /// Since the rule of the operator's fee changed (Jovian).
+    pub(crate) da_footprint_gas_scalar: Option<Present>,
+    /// Where the gas used already includes the fee for the chain below (Mantle).
+    pub(crate) token_ratio: Option<Present>,
     pub(crate) status: Option<Quantity>,
     /// The state root that receipts had before the status.
     pub(crate) root: Option<LooseBytes>,

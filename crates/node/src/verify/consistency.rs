@@ -3,6 +3,7 @@
 use alloy_primitives::B256;
 use domain::{Block, BlockNumber, FetchedBlock, Log, Transaction};
 
+use super::charges::charges;
 use crate::decode::{RawBlock, RawLog, RawReceipt, RawTransaction};
 
 /// Why a block or its receipts are inconsistent.
@@ -22,6 +23,8 @@ pub(crate) enum CheckError {
     MismatchedReceipt { index: usize },
     #[error("receipt {index} has neither a status nor a state root")]
     NoStatus { index: usize },
+    #[error("receipt {index} of a transaction with blobs has no blobGasPrice")]
+    NoBlobPrice { index: usize },
     #[error("a log of transaction {index} belongs to another block or transaction")]
     StrayLog { index: usize },
     #[error("a log of transaction {index} is marked as removed")]
@@ -106,6 +109,7 @@ fn transaction(
 ) -> Result<Transaction, CheckError> {
     let succeeded = receipt.succeeded().ok_or(CheckError::NoStatus { index })?;
     let to = tx.to.map(|to| to.0);
+    let gas_price = receipt.effective_gas_price.map_or_else(|| tx.price_at(block.base_fee_per_gas), |price| price.0);
     // Nodes also return the address of a failed creation.
     let created = receipt.contract_address.filter(|_| to.is_none() && succeeded).map(|address| address.0);
     Ok(Transaction {
@@ -121,7 +125,8 @@ fn transaction(
         value: tx.value.unwrap_or_default().0,
         nonce: tx.nonce.unwrap_or_default().0,
         gas_used: receipt.gas_used.0,
-        gas_price: receipt.effective_gas_price.map_or_else(|| tx.price_at(block.base_fee_per_gas), |price| price.0),
+        gas_price,
+        charges: charges(tx, receipt, gas_price, block).ok_or(CheckError::NoBlobPrice { index })?.boxed(),
         succeeded,
         method: to.and(tx.call_data().first_chunk().copied()),
     })

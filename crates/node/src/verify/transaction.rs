@@ -28,8 +28,8 @@ pub(super) enum TxType {
 impl TxType {
     /// None: a chain-specific type, or a known type with chain-specific fields.
     pub(super) fn of(tx: &RawTransaction) -> Option<Self> {
-        let chain_specific = [&tx.eth_value, &tx.eth_tx_value, &tx.fee_currency, &tx.gateway_fee];
-        if chain_specific.iter().any(|field| field.is_some()) {
+        let chain_specific = [&tx.eth_value, &tx.eth_tx_value, &tx.gateway_fee];
+        if tx.fee_currency.is_some() || chain_specific.iter().any(|field| field.is_some()) {
             return None;
         }
         match tx.tx_type.map_or(0, |tx_type| tx_type.0) {
@@ -166,6 +166,6 @@ pub(super) fn covered_by_roots<'a>(
     }
 }
 
-fn is_unsigned(tx: &RawTransaction) -> bool {
+pub(super) fn is_unsigned(tx: &RawTransaction) -> bool {
     [tx.r, tx.s].iter().all(|part| part.is_none_or(|part| part.0.is_zero())) && tx.source_hash.is_none()
 }

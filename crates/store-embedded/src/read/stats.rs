@@ -27,18 +27,16 @@ impl ReadSnapshot {
         let newest = self.block_span(BlockRange::ALL).rev().take(usize::try_from(blocks).unwrap_or(usize::MAX));
         let price = |block: BlockNumber| {
             let before = self.totals_before(block)?;
-            let (sum, count) = (after.gas_prices - before.gas_prices, after.transactions - before.transactions);
+            let mean = after.mean_gas_price_since(&before);
             after = before;
-            Ok(BlockGasPrice { block, mean: sum.checked_div(U256::from(count)) })
+            Ok(BlockGasPrice { block, mean })
         };
         newest.map(price).collect()
     }
 
     fn average_gas_price(&self, tip: &Tip) -> Result<U256, StoreError> {
         let before = self.totals_before_newest_filled(tip)?;
-        let count = tip.totals.transactions - before.transactions;
-        let sum = tip.totals.gas_prices - before.gas_prices;
-        Ok(sum.checked_div(U256::from(count)).unwrap_or_default())
+        Ok(tip.totals.mean_gas_price_since(&before).unwrap_or_default())
     }
 
     /// The totals before the newest hundred non-empty blocks. Block rows contain cumulative totals, so the block is

@@ -97,6 +97,7 @@ impl ReadSnapshot {
             nonce: row.nonce,
             gas_used: row.gas_used,
             gas_price: row.gas_price,
+            charges: row.charges,
             succeeded: row.succeeded,
             method: row.method,
         })

@@ -1,5 +1,5 @@
 use alloy_primitives::{B256, U256};
-use domain::{BlockNumber, Selector, Transaction};
+use domain::{BlockNumber, Charges, Payment, Selector, Transaction};
 use store::StoreError;
 
 use crate::{
@@ -11,6 +11,12 @@ const SUCCEEDED: u8 = 1;
 const HAS_RECEIVER: u8 = 2;
 const CREATED: u8 = 4;
 const HAS_METHOD: u8 = 8;
+const HAS_CHARGES: u8 = 16;
+
+/// How the payment of charges is written.
+const PAID_IN_COIN: u8 = 0;
+const PAID_IN_TOKEN: u8 = 1;
+const PAID_BY_NOBODY: u8 = 2;
 
 /// A transaction with addresses as ids. Its index in the block is its id minus the block's first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +30,7 @@ pub(crate) struct TransactionRow {
     pub(crate) nonce: u64,
     pub(crate) gas_used: u64,
     pub(crate) gas_price: u128,
+    pub(crate) charges: Option<Box<Charges>>,
     pub(crate) succeeded: bool,
     pub(crate) method: Option<Selector>,
 }
@@ -40,6 +47,7 @@ impl TransactionRow {
             nonce: tx.nonce,
             gas_used: tx.gas_used,
             gas_price: tx.gas_price,
+            charges: tx.charges.clone(),
             succeeded: tx.succeeded,
             method: tx.method,
         }
@@ -52,7 +60,8 @@ impl TransactionRow {
             flag(self.succeeded, SUCCEEDED)
                 | flag(self.to.is_some(), HAS_RECEIVER)
                 | flag(self.created.is_some(), CREATED)
-                | flag(self.method.is_some(), HAS_METHOD),
+                | flag(self.method.is_some(), HAS_METHOD)
+                | flag(self.charges.is_some(), HAS_CHARGES),
         );
         row.bytes(self.hash.as_slice());
         row.varint(self.block_number);
@@ -67,6 +76,9 @@ impl TransactionRow {
         row.varint(self.nonce);
         row.varint(self.gas_used);
         row.varint(self.gas_price);
+        if let Some(charges) = &self.charges {
+            row.charges(charges);
+        }
         row.finish()
     }
 
@@ -86,6 +98,36 @@ impl TransactionRow {
             nonce: row.varint()?,
             gas_used: row.varint()?,
             gas_price: row.wide_varint()?,
+            charges: has(HAS_CHARGES).then(|| row.charges().map(Box::new)).transpose()?,
         })
+    }
+}
+
+impl RowWriter {
+    fn charges(&mut self, charges: &Charges) {
+        let Charges { blob, l1, operator, payment } = charges;
+        match payment {
+            Payment::Coin => self.byte(PAID_IN_COIN),
+            Payment::Token(token) => {
+                self.byte(PAID_IN_TOKEN);
+                self.bytes(token.as_slice());
+            }
+            Payment::Nothing => self.byte(PAID_BY_NOBODY),
+        }
+        for amount in [blob, l1, operator] {
+            self.amount(amount);
+        }
+    }
+}
+
+impl RowReader<'_> {
+    fn charges(&mut self) -> Result<Charges, StoreError> {
+        let payment = match self.byte()? {
+            PAID_IN_COIN => Payment::Coin,
+            PAID_IN_TOKEN => Payment::Token(self.address()?),
+            PAID_BY_NOBODY => Payment::Nothing,
+            _ => return Err(StoreError::Corrupt("an unknown payment of a transaction")),
+        };
+        Ok(Charges { payment, blob: self.amount()?, l1: self.amount()?, operator: self.amount()? })
     }
 }

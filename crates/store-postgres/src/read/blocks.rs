@@ -1,7 +1,5 @@
-use domain::{
-    Address, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Coverage, Order, Page, PageRequest, Stats, U256,
-};
-use store::StoreError;
+use domain::{Address, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Coverage, Order, Page, PageRequest, Stats};
+use store::{ChainTotals, StoreError};
 use tokio_postgres::Row;
 
 use super::pages::{clamped_range, page_of};
@@ -99,7 +97,8 @@ pub(crate) async fn coverage(client: &dyn Connection) -> Result<Coverage, StoreE
 pub(crate) async fn stats(client: &dyn Connection) -> Result<Stats, StoreError> {
     // One statement: the newest blocks belong to the totals.
     let sql = format!(
-        "select c.tip_number, {}, coalesce(b.transactions, 0), coalesce(b.gas_prices, 0), c.first_block, {PROGRESS}
+        "select c.tip_number, {}, coalesce(b.transactions, 0), coalesce(b.gas_prices, 0),
+            coalesce(b.unpriced_transactions, 0), c.first_block, {PROGRESS}
         from chain c cross join internal_progress left join lateral (
             select * from block where tx_count > 0 order by number desc offset $1 limit 1
         ) b on true",
@@ -109,18 +108,22 @@ pub(crate) async fn stats(client: &dyn Connection) -> Result<Stats, StoreError> 
     let row = row.ok_or(StoreError::Corrupt("the row of the chain is missing"))?;
     let totals = row.totals(1)?;
     let next = 1 + TOTALS_COUNT;
-    let (transactions, gas_prices) = (row.u64(next)?, row.amount(next + 1)?);
-    let count = U256::from(totals.transactions - transactions);
-    let progress = progress_from_row(&row, next + 3)?;
+    let before = ChainTotals {
+        transactions: row.u64(next)?,
+        gas_prices: row.amount(next + 1)?,
+        unpriced_transactions: row.u64(next + 2)?,
+        ..ChainTotals::default()
+    };
+    let progress = progress_from_row(&row, next + 4)?;
     Ok(Stats {
         latest_block: row.option_u64(0)?,
         total_transactions: totals.transactions,
         total_tokens: totals.tokens,
         untraced_blocks: totals.untraced_blocks,
         traced_range: progress
-            .zip(row.option_u64(next + 2)?)
+            .zip(row.option_u64(next + 3)?)
             .and_then(|(progress, first)| progress.traced_range(first)),
-        average_gas_price: (totals.gas_prices - gas_prices).checked_div(count).unwrap_or_default(),
+        average_gas_price: totals.mean_gas_price_since(&before).unwrap_or_default(),
     })
 }
 
@@ -131,8 +134,7 @@ pub(crate) async fn list_gas_prices(client: &dyn Connection, blocks: u32) -> Res
     let mut prices = Vec::new();
     for row in query(client, &sql, &[&i64::from(blocks)]).await? {
         let before = row.totals(1)?;
-        let (sum, count) = (after.gas_prices - before.gas_prices, after.transactions - before.transactions);
-        prices.push(BlockGasPrice { block: row.u64(0)?, mean: sum.checked_div(U256::from(count)) });
+        prices.push(BlockGasPrice { block: row.u64(0)?, mean: after.mean_gas_price_since(&before) });
         after = before;
     }
     Ok(prices)

@@ -1,4 +1,7 @@
-use domain::{B256, Page, PageRequest, Selector, Transaction, TransactionEvents, TransactionFilter};
+use domain::{
+    Address, B256, Charges, Page, PageRequest, Payment, Selector, Transaction, TransactionEvents, TransactionFilter,
+    U256,
+};
 use store::{ListKind, Parties, StoreError};
 use tokio_postgres::Row;
 
@@ -12,17 +15,30 @@ use super::{
 };
 use crate::{
     database::{Connection, find, query},
-    rows::{RowExt, int8},
+    numeric::Numeric,
+    rows::{RowExt, int8, to_u256},
 };
 
 const TRANSACTIONS: Rows = Rows {
     columns:
         "t.hash, t.block, b.hash, t.id - b.transactions, b.timestamp, f.address, r.address, c.address, t.value, t.nonce,
-        t.gas_used, t.gas_price, t.succeeded, t.method",
+        t.gas_used, t.gas_price, t.succeeded, t.method, t.blob_fee, t.l1_fee, t.operator_fee, t.fee_currency",
     joins: "left join transaction t on t.id = u.id left join block b on b.number = t.block
         left join address f on f.id = t.sender left join address r on r.id = t.receiver
         left join address c on c.id = t.created",
 };
+
+fn charges_from_row(row: &Row, first: usize) -> Result<Charges, StoreError> {
+    let amount = |column| -> Result<U256, StoreError> {
+        Ok(row.value::<Option<Numeric>>(column)?.map(to_u256).transpose()?.unwrap_or_default())
+    };
+    let payment = match row.value::<Option<&[u8]>>(first + 3)? {
+        None => Payment::Coin,
+        Some([]) => Payment::Nothing,
+        Some(token) => Payment::Token(Address::try_from(token).map_err(|_| StoreError::Corrupt("an address"))?),
+    };
+    Ok(Charges { blob: amount(first)?, l1: amount(first + 1)?, operator: amount(first + 2)?, payment })
+}
 
 fn transaction_from_row(row: &Row) -> Result<Transaction, StoreError> {
     let index = row.value::<i64>(5)?;
@@ -41,6 +57,7 @@ fn transaction_from_row(row: &Row) -> Result<Transaction, StoreError> {
         nonce: row.u64(11)?,
         gas_used: row.u64(12)?,
         gas_price: row.u128(13)?,
+        charges: charges_from_row(row, 16)?.boxed(),
         succeeded: row.value(14)?,
         method: method.transpose()?,
     })

@@ -5,8 +5,8 @@ use std::pin::pin;
 use bytes::{BufMut, Bytes, BytesMut};
 use deadpool_postgres::Transaction;
 use domain::{
-    Address, B256, Balance, Block, BlockNumber, InternalEvent, PoolStyle, TradeDirection, TradeEvent, TransferEvent,
-    U256,
+    Address, B256, Balance, Block, BlockNumber, Charges, InternalEvent, Payment, PoolStyle, TradeDirection, TradeEvent,
+    TransferEvent, U256,
 };
 use futures::SinkExt;
 use store::{BoxError, ChainTotals, StoreError};
@@ -192,6 +192,7 @@ pub(super) async fn blocks(tx: &Transaction<'_>, rows: &[BlockCopy]) -> Result<(
         Type::NUMERIC,
         Type::INT8,
         Type::INT8,
+        Type::INT8,
     ];
     copy(tx, "block", &types, rows, |BlockCopy { block, miner, before }, out| {
         out.row(&[
@@ -223,6 +224,7 @@ pub(super) async fn blocks(tx: &Transaction<'_>, rows: &[BlockCopy]) -> Result<(
             &Numeric::from(before.burnt_fees),
             &int8(before.contracts),
             &int8(before.active_addresses),
+            &int8(before.unpriced_transactions),
         ])
     })
     .await
@@ -242,8 +244,19 @@ pub(super) async fn transactions(tx: &Transaction<'_>, rows: &[TransactionCopy])
         Type::NUMERIC,
         Type::BOOL,
         Type::BYTEA,
+        Type::NUMERIC,
+        Type::NUMERIC,
+        Type::NUMERIC,
+        Type::BYTEA,
     ];
     copy(tx, "transaction", &types, rows, |TransactionCopy { id, tx, from, to, created }, out| {
+        let charges = tx.charges.as_deref();
+        let charged = |of: fn(&Charges) -> U256| charges.map(of).filter(|fee| !fee.is_zero()).map(Numeric::from);
+        let currency = match charges.map(|charges| &charges.payment) {
+            None | Some(Payment::Coin) => None,
+            Some(Payment::Token(token)) => Some(token.as_slice()),
+            Some(Payment::Nothing) => Some(&[][..]),
+        };
         out.row(&[
             &int8(*id),
             &tx.hash.as_slice(),
@@ -257,6 +270,10 @@ pub(super) async fn transactions(tx: &Transaction<'_>, rows: &[TransactionCopy])
             &Numeric::from(tx.gas_price),
             &tx.succeeded,
             &tx.method.as_ref().map(|method| method.as_slice()),
+            &charged(|charges| charges.blob),
+            &charged(|charges| charges.l1),
+            &charged(|charges| charges.operator),
+            &currency,
         ])
     })
     .await

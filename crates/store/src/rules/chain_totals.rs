@@ -1,6 +1,6 @@
 //! Running totals of the chain, from which figures of days follow.
 
-use domain::{DayFigures, U256};
+use domain::{DayFigures, Fee, Transaction, U256};
 
 /// Cumulative counts along the chain, at a position between two blocks. They are also the next ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,8 +21,10 @@ pub struct ChainTotals {
     pub filled_blocks: u64,
     /// Blocks whose inner creations are unknown.
     pub untraced_blocks: u64,
-    /// Sum of the gas prices of all transactions.
+    /// Sum of the gas prices of the transactions that have one in the chain's coin.
     pub gas_prices: U256,
+    /// Transactions without one: deposits, those of the chain itself, and those that pay in a token.
+    pub unpriced_transactions: u64,
     /// Gas used by all blocks.
     pub gas_used: u64,
     pub fees: U256,
@@ -34,6 +36,25 @@ pub struct ChainTotals {
 }
 
 impl ChainTotals {
+    /// The mean gas price from a position up to this one, rounded down; None without a transaction that has a price.
+    #[must_use]
+    pub fn mean_gas_price_since(&self, before: &Self) -> Option<U256> {
+        let priced = |totals: &Self| totals.transactions - totals.unpriced_transactions;
+        (self.gas_prices - before.gas_prices).checked_div(U256::from(priced(self) - priced(before)))
+    }
+
+    /// Adds what a transaction paid, in a block with this base fee.
+    pub fn add_fee(&mut self, tx: &Transaction, base_fee: Option<u128>) {
+        let fee = Fee::of(tx, base_fee);
+        self.fees += fee.in_coin();
+        self.burnt_fees += fee.burnt();
+        if tx.is_priced() {
+            self.gas_prices += U256::from(tx.gas_price);
+        } else {
+            self.unpriced_transactions += 1;
+        }
+    }
+
     /// The figures of the day that begins at `start` and ends here, given its blocks and the totals at its start.
     #[must_use]
     pub fn figures_of_day(&self, start: u64, blocks: u64, before: &Self) -> DayFigures {
@@ -53,7 +74,7 @@ impl ChainTotals {
             gas_used: self.gas_used - before.gas_used,
             fees: self.fees - before.fees,
             burnt_fees: self.burnt_fees - before.burnt_fees,
-            mean_gas_price: (self.gas_prices - before.gas_prices).checked_div(U256::from(transactions)),
+            mean_gas_price: self.mean_gas_price_since(before),
         }
     }
 }

@@ -6,7 +6,7 @@ mod codes;
 mod events;
 mod tokens;
 
-use domain::{Address, Block, BlockChanges, BlockNumber, Transaction, U256};
+use domain::{Address, Block, BlockChanges, BlockNumber, Transaction};
 
 use super::{
     BlockSink, ChainTotals, Creation, CurrentDay, ListKey, TransactionIds, fetch_policy::CodeEvent, lists_of_block,
@@ -59,7 +59,7 @@ impl<S: BlockSink> Walk<S> {
         let mut creations = changes.inner_creations.iter().flatten().peekable();
         for tx in &changes.transactions {
             let id = self.totals.transactions;
-            let maker = self.add_transaction(id, tx, day)?;
+            let maker = self.add_transaction(id, tx, block.base_fee_per_gas, day)?;
             for involvement in events_of!(involved, tx) {
                 self.add_involvement(id, involvement.address, block.number)?;
             }
@@ -87,7 +87,6 @@ impl<S: BlockSink> Walk<S> {
         self.totals.filled_blocks += u64::from(!changes.transactions.is_empty());
         self.totals.untraced_blocks += u64::from(changes.inner_creations.is_none());
         self.totals.gas_used = self.totals.gas_used.saturating_add(block.gas_used);
-        self.totals.burnt_fees += block.burnt_fees();
         self.sink.end_block(block.number)
     }
 
@@ -102,7 +101,13 @@ impl<S: BlockSink> Walk<S> {
     }
 
     /// Returns the sender.
-    fn add_transaction(&mut self, id: u64, tx: &Transaction, day: CurrentDay) -> Result<u64, StoreError> {
+    fn add_transaction(
+        &mut self,
+        id: u64,
+        tx: &Transaction,
+        base_fee: Option<u128>,
+        day: CurrentDay,
+    ) -> Result<u64, StoreError> {
         let from = self.address_id(tx.from, tx.block_number)?;
         let to = tx.to.map(|to| self.address_id(to, tx.block_number)).transpose()?;
         let created = tx.created.map(|created| self.address_id(created, tx.block_number)).transpose()?;
@@ -118,8 +123,7 @@ impl<S: BlockSink> Walk<S> {
             self.totals.active_addresses += u64::from(day.is_first(last));
         }
         self.totals.transactions += 1;
-        self.totals.gas_prices += U256::from(tx.gas_price);
-        self.totals.fees += tx.fee();
+        self.totals.add_fee(tx, base_fee);
         Ok(from)
     }
 

@@ -1,3 +1,4 @@
+mod fee;
 mod summary;
 
 use std::{collections::HashMap, sync::Arc};
@@ -11,9 +12,10 @@ use axum::{
 };
 use contracts::{KnownInterface, decode::Decoded, revert_reason, standards};
 use domain::{
-    Address, B256, BlockId, FailureSource, InternalFilter, Order, Page, PageRequest, Transaction, TransactionDetail,
-    U256,
+    Address, B256, BlockId, FailureSource, Fee, InternalFilter, Order, Page, PageRequest, Transaction,
+    TransactionDetail, U256,
 };
+use fee::FeeView;
 use futures::future::try_join_all;
 use node::NodeError;
 use summary::{Part, SummaryInput};
@@ -56,9 +58,7 @@ struct TransactionPage {
     to: Option<AddressLink>,
     created: Option<AddressLink>,
     value: Amount,
-    fee: Amount,
-    gas_price: Amount,
-    burnt: Option<BurntFee>,
+    fee: FeeView,
     gas_used: String,
     nonce: String,
     index: u32,
@@ -69,14 +69,6 @@ struct TransactionPage {
     more_internal: u64,
     trades: Vec<TradeRow>,
     detail: Option<Detail>,
-}
-
-/// How the fee is divided in a block with a base fee.
-struct BurntFee {
-    burnt: Amount,
-    /// For the block's producer.
-    tip: Amount,
-    base_fee: Amount,
 }
 
 /// Why the transaction failed.
@@ -132,6 +124,12 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     };
     let base_fee =
         app.chain.find_block(BlockId::Number(tx.block_number)).await?.and_then(|block| block.base_fee_per_gas);
+    let currency = Fee::of(&tx, base_fee).currency;
+    let paid_in = match currency {
+        Some(token) => app.chain.find_token(token).await?,
+        None => None,
+    };
+    let fee = FeeView::new(&tx, base_fee, paid_in.as_ref(), names);
     let tip = app.sync.borrow().tip.map_or(tx.block_number, |tip| tip.number);
     let full = format!("{:#x}", tx.hash);
     let summary = SummaryInput {
@@ -176,9 +174,7 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
             to: tx.to.map(|to| names.address(to)),
             created: tx.created.map(|created| names.address(created)),
             value,
-            fee: names.coin(tx.fee()),
-            gas_price: Amount::gas_price(tx.gas_price),
-            burnt: base_fee.map(|base_fee| BurntFee::new(&tx, base_fee, names)),
+            fee,
             gas_used: grouped(tx.gas_used),
             nonce: grouped(tx.nonce),
             index: tx.index,
@@ -345,6 +341,7 @@ impl Detail {
             max_priority_fee: detail.max_priority_fee_per_gas.map(Amount::gas_price),
             saved: detail
                 .max_fee_per_gas
+                .filter(|_| tx.is_priced())
                 .map(|max| names.coin(gas_cost(max.saturating_sub(tx.gas_price), tx.gas_used))),
             call: call.map(|(call, is_guess)| DecodedView::new(call, *is_guess, names)),
             input: hex::encode_prefixed(shown),
@@ -353,17 +350,6 @@ impl Detail {
             is_cut: shown.len() < detail.input.len(),
             logs: logs.map(|log| LogRow::new(log, interfaces.of(log.address), names)).collect(),
             more_logs: detail.logs.len().saturating_sub(SHOWN_LOGS),
-        }
-    }
-}
-
-impl BurntFee {
-    fn new(tx: &Transaction, base_fee: u128, names: &PageNames) -> Self {
-        let burnt = gas_cost(base_fee, tx.gas_used);
-        Self {
-            burnt: names.coin(burnt),
-            tip: names.coin(tx.fee().saturating_sub(burnt)),
-            base_fee: Amount::gas_price(base_fee),
         }
     }
 }

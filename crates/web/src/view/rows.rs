@@ -1,6 +1,6 @@
 //! Rows of tables that several pages share.
 
-use domain::{B256, Block, InternalTransaction, TracedRange, Trade, Transaction, Transfer};
+use domain::{B256, Block, Fee, InternalTransaction, TracedRange, Trade, Transaction, Transfer};
 
 use super::{
     AddressLink, Amount, BlockLink, Direction, Methods, Moment, NftLink, PageNames, TokenLink, TransactionLink,
@@ -46,7 +46,8 @@ pub(crate) struct TransactionRow {
     pub(crate) to: Option<AddressLink>,
     pub(crate) created: Option<AddressLink>,
     pub(crate) value: Amount,
-    pub(crate) fee: Amount,
+    /// None if it was paid in a token.
+    pub(crate) fee: Option<Amount>,
     pub(crate) succeeded: bool,
 }
 
@@ -63,7 +64,7 @@ impl TransactionRow {
             to: tx.to.map(|to| names.address(to)),
             created: tx.created.map(|created| names.address(created)),
             value: names.coin(tx.value),
-            fee: names.coin(tx.fee()),
+            fee: Fee::of(tx, None).currency.is_none().then(|| names.coin(tx.fee())),
             succeeded: tx.succeeded,
         }
     }

@@ -30,6 +30,7 @@ async fn a_payment_has_the_documented_fields_and_no_others() {
         "value": "1000000000000000000",
         "gasPrice": inclusion.transaction().effective_gas_price.to_string(),
         "gasUsed": "21000",
+        "fee": (inclusion.transaction().effective_gas_price * 21_000).to_string(),
         "status": true,
         "timestamp": "2023-11-14T22:13:23.000Z",
         "blockHash": inclusion.block.hash(),

@@ -115,6 +115,11 @@ impl Chain {
         if let Some(created) = created.as_str() {
             self.creations.insert(created.to_owned(), (lower(&tx["from"]), tx["hash"].clone()));
         }
+        let gas = |used: &str, price: &str| {
+            let number = |field: &str| receipt[field].as_str().map_or(U256::ZERO, |text| text.parse().unwrap());
+            number(used) * number(price)
+        };
+        let fee = gas("gasUsed", "effectiveGasPrice") + gas("blobGasUsed", "blobGasPrice");
         self.transactions.push(json!({
             "hash": tx["hash"],
             "blockNumber": quantity(&block["number"]),
@@ -123,6 +128,7 @@ impl Chain {
             "value": decimal(&tx["value"]),
             "gasPrice": decimal(&receipt["effectiveGasPrice"]),
             "gasUsed": decimal(&receipt["gasUsed"]),
+            "fee": fee.to_string(),
             "status": succeeded,
             "timestamp": time,
             "blockHash": block["hash"],

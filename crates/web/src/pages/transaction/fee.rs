@@ -1,0 +1,60 @@
+//! What a transaction paid.
+
+use domain::{Fee, Payment, Token, Transaction, U256};
+
+use crate::view::{Amount, PageNames, TokenLink};
+
+pub(super) struct FeeView {
+    pub(super) total: Amount,
+    /// The token in which it was paid; None for the chain's coin.
+    pub(super) token: Option<TokenLink>,
+    /// Whether nobody paid for its gas.
+    pub(super) is_free: bool,
+    pub(super) parts: Vec<FeePart>,
+    pub(super) gas_price: Amount,
+    /// Of the block; None if it is not in the unit of the gas price.
+    pub(super) base_fee: Option<Amount>,
+}
+
+pub(super) struct FeePart {
+    pub(super) name: &'static str,
+    pub(super) amount: Amount,
+    pub(super) note: &'static str,
+}
+
+impl FeeView {
+    /// The token is that in which the fee was paid, if it is indexed.
+    pub(super) fn new(tx: &Transaction, base_fee: Option<u128>, token: Option<&Token>, names: &PageNames) -> Self {
+        let fee = Fee::of(tx, base_fee);
+        let decimals = token.and_then(|token| token.metadata.decimals);
+        let amount = |amount: U256| match fee.currency {
+            Some(_) => Amount::of_token(amount, decimals),
+            None => names.coin(amount),
+        };
+        let is_free = tx.charges.as_ref().is_some_and(|charges| charges.payment == Payment::Nothing);
+        let is_burning = base_fee.is_some() && tx.is_priced();
+        let parts = [
+            ("Burnt", fee.burnt(), "", is_burning),
+            ("Tip", fee.tip(), "for the producer of the block", is_burning),
+            ("Blob fee", fee.blob, "part of what was burnt", !fee.blob.is_zero()),
+            ("L1 fee", fee.l1, "for publishing it on the chain below", !fee.l1.is_zero()),
+            ("Operator fee", fee.operator, "for the operator of the rollup", !fee.operator.is_zero()),
+        ];
+        let parts = parts.into_iter().filter(|(.., is_shown)| *is_shown);
+        Self {
+            total: amount(fee.total()),
+            token: fee.currency.map(|currency| {
+                let metadata = token.map(|token| &token.metadata);
+                let (symbol, name) = (metadata.map(|known| &known.symbol), metadata.map(|known| &known.name));
+                names.token_if_read(currency, symbol.map(String::as_str), name.map(String::as_str))
+            }),
+            is_free,
+            parts: parts.map(|(name, part, note, _)| FeePart { name, amount: amount(part), note }).collect(),
+            gas_price: match fee.currency {
+                Some(_) => Amount::of_token(tx.gas_price, decimals),
+                None => Amount::gas_price(tx.gas_price),
+            },
+            base_fee: base_fee.filter(|_| fee.currency.is_none()).map(Amount::gas_price),
+        }
+    }
+}
