@@ -54,7 +54,7 @@ impl PostgresReader {
 }
 
 /// Runs a query of one statement, on the standby or on the primary.
-macro_rules! read {
+macro_rules! read_statement {
     ($this:ident, |$client:ident| $query:expr) => {{
         let _timer = $this.read_times.start_timer();
         if let Some(replica) = $this.usable_replica() {
@@ -98,8 +98,8 @@ macro_rules! read_snapshot {
     }};
 }
 
-pub(crate) use read;
 pub(crate) use read_snapshot;
+pub(crate) use read_statement;
 
 #[async_trait]
 impl ChainReader for PostgresReader {
@@ -111,14 +111,15 @@ impl ChainReader for PostgresReader {
     }
 
     async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError> {
-        read!(self, |client| read::find_tip(&client))
+        read_statement!(self, |client| read::find_tip(&client))
     }
 
     async fn coverage(&self) -> Result<Coverage, StoreError> {
         if let Some(first_block) = self.first_block.get() {
             return Ok(Coverage { first_block: Some(*first_block) });
         }
-        let coverage: Result<Coverage, StoreError> = async { read!(self, |client| read::coverage(&client)) }.await;
+        let coverage: Result<Coverage, StoreError> =
+            async { read_statement!(self, |client| read::coverage(&client)) }.await;
         if let Ok(Coverage { first_block: Some(first_block) }) = coverage {
             let _ = self.first_block.set(first_block);
         }
@@ -126,7 +127,7 @@ impl ChainReader for PostgresReader {
     }
 
     async fn stats(&self) -> Result<Stats, StoreError> {
-        read!(self, |client| read::stats(&client))
+        read_statement!(self, |client| read::stats(&client))
     }
 
     async fn list_gas_prices(&self, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError> {

@@ -2,8 +2,8 @@ use std::ops::Range;
 
 use async_trait::async_trait;
 use domain::{
-    Address, BlockNumber, BlockRange, InternalEvent, InternalFilter, InternalPage, InternalTransaction, Order, Page,
-    PageRequest, TracedRange,
+    Address, BlockNumber, BlockRange, InternalFilter, InternalPage, InternalTransaction, Order, Page, PageRequest,
+    TracedRange,
 };
 use store::{InternalProgress, InternalReader, Parties, StoreError};
 

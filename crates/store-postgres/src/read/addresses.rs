@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     database::{Connection, find, query},
-    reader::{PostgresReader, read, read_snapshot},
+    reader::{PostgresReader, read_snapshot, read_statement},
     rows::RowExt,
 };
 
@@ -34,15 +34,15 @@ impl AddressReader for PostgresReader {
     }
 
     async fn describe_addresses(&self, addresses: &[Address]) -> Result<Vec<AddressFacts>, StoreError> {
-        read!(self, |client| describe_addresses(&client, addresses))
+        read_statement!(self, |client| describe_addresses(&client, addresses))
     }
 
     async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {
-        read!(self, |client| find_code_hash(&client, address))
+        read_statement!(self, |client| find_code_hash(&client, address))
     }
 
     async fn find_code(&self, code_hash: B256) -> Result<Option<Bytes>, StoreError> {
-        read!(self, |client| find_code(&client, code_hash))
+        read_statement!(self, |client| find_code(&client, code_hash))
     }
 }
 

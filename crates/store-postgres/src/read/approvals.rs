@@ -7,7 +7,7 @@ use super::{pages::page_of, tokens::page_of_address};
 use crate::{
     database::Connection,
     ranks::APPROVALS,
-    reader::{PostgresReader, read},
+    reader::{PostgresReader, read_statement},
     rows::{RowExt, to_u256},
     tokens::{kind_from, option_decimals},
 };
@@ -15,7 +15,7 @@ use crate::{
 #[async_trait]
 impl ApprovalReader for PostgresReader {
     async fn list_approvals(&self, owner: Address, page: PageRequest) -> Result<Page<Approval>, StoreError> {
-        read!(self, |client| list_approvals(&client, owner, page))
+        read_statement!(self, |client| list_approvals(&client, owner, page))
     }
 }
 

@@ -5,7 +5,7 @@ use store::{BlockReader, StoreError};
 use super::pages::{clamped_range, page_of};
 use crate::{
     database::{Connection, find, query},
-    reader::{PostgresReader, read},
+    reader::{PostgresReader, read_statement},
     rows::{clamped, int8},
     tables::{BLOCK, block_from_row},
 };
@@ -13,11 +13,11 @@ use crate::{
 #[async_trait]
 impl BlockReader for PostgresReader {
     async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError> {
-        read!(self, |client| find_block(&client, id))
+        read_statement!(self, |client| find_block(&client, id))
     }
 
     async fn list_blocks(&self, range: BlockRange, page: PageRequest) -> Result<Page<Block>, StoreError> {
-        read!(self, |client| list_blocks(&client, range, page))
+        read_statement!(self, |client| list_blocks(&client, range, page))
     }
 
     async fn list_mined_blocks(
@@ -26,7 +26,7 @@ impl BlockReader for PostgresReader {
         range: BlockRange,
         page: PageRequest,
     ) -> Result<Page<Block>, StoreError> {
-        read!(self, |client| list_mined_blocks(&client, miner, range, page))
+        read_statement!(self, |client| list_mined_blocks(&client, miner, range, page))
     }
 }
 

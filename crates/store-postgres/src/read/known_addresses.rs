@@ -4,7 +4,7 @@ use store::{KnownAddressReader, StoreError};
 
 use crate::{
     database::{Connection, find, get, query},
-    reader::{PostgresReader, read, read_snapshot},
+    reader::{PostgresReader, read_snapshot, read_statement},
     rows::{RowExt, clamped, int8},
 };
 
@@ -20,11 +20,11 @@ impl KnownAddressReader for PostgresReader {
     }
 
     async fn find_address_position(&self, block: BlockNumber) -> Result<Option<u64>, StoreError> {
-        read!(self, |client| find_address_position(&client, block))
+        read_statement!(self, |client| find_address_position(&client, block))
     }
 
     async fn count_transactions(&self, addresses: &[Address]) -> Result<Vec<u64>, StoreError> {
-        read!(self, |client| count_transactions(&client, addresses))
+        read_statement!(self, |client| count_transactions(&client, addresses))
     }
 }
 

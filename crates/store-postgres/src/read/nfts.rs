@@ -8,7 +8,7 @@ use crate::{
     database::{Connection, find, query},
     numeric::Numeric,
     ranks::{HELD_NFTS, NFT_HOLDERS},
-    reader::{PostgresReader, read, read_snapshot},
+    reader::{PostgresReader, read_snapshot, read_statement},
     rows::{RowExt, clamped, int8, to_u256},
     tables::{TRANSFERS, transfer_from_row},
     tokens::kind_from,
@@ -17,11 +17,11 @@ use crate::{
 #[async_trait]
 impl NftReader for PostgresReader {
     async fn list_nfts(&self, token: Address, page: PageRequest) -> Result<Option<Page<Nft>>, StoreError> {
-        read!(self, |client| list_nfts(&client, token, page))
+        read_statement!(self, |client| list_nfts(&client, token, page))
     }
 
     async fn find_nft(&self, token: Address, id: U256) -> Result<Option<Nft>, StoreError> {
-        read!(self, |client| find_nft(&client, token, id))
+        read_statement!(self, |client| find_nft(&client, token, id))
     }
 
     async fn list_nft_holders(
@@ -39,11 +39,11 @@ impl NftReader for PostgresReader {
         id: U256,
         page: PageRequest,
     ) -> Result<Option<Page<Transfer>>, StoreError> {
-        read!(self, |client| list_nft_transfers(&client, token, id, page))
+        read_statement!(self, |client| list_nft_transfers(&client, token, id, page))
     }
 
     async fn list_held_nfts(&self, address: Address, page: PageRequest) -> Result<Page<HeldNft>, StoreError> {
-        read!(self, |client| list_held_nfts(&client, address, page))
+        read_statement!(self, |client| list_held_nfts(&client, address, page))
     }
 }
 

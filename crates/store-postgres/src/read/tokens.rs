@@ -12,7 +12,7 @@ use crate::{
     database::{Connection, find, query},
     numeric::Numeric,
     ranks::{HELD_TOKENS, HOLDERS, RankedSet},
-    reader::{PostgresReader, read},
+    reader::{PostgresReader, read_statement},
     rows::{RowExt, clamped},
     token_names::folded,
     tokens::{TOKEN, token_from_row},
@@ -21,27 +21,27 @@ use crate::{
 #[async_trait]
 impl TokenReader for PostgresReader {
     async fn list_tokens(&self, page: PageRequest) -> Result<Page<Token>, StoreError> {
-        read!(self, |client| list_tokens(&client, page))
+        read_statement!(self, |client| list_tokens(&client, page))
     }
 
     async fn find_token(&self, address: Address) -> Result<Option<Token>, StoreError> {
-        read!(self, |client| find_token(&client, address))
+        read_statement!(self, |client| find_token(&client, address))
     }
 
     async fn search_tokens(&self, beginning: &str, limit: usize) -> Result<Vec<Token>, StoreError> {
-        read!(self, |client| search_tokens(&client, beginning, limit))
+        read_statement!(self, |client| search_tokens(&client, beginning, limit))
     }
 
     async fn list_holders(&self, token: Address, page: PageRequest) -> Result<Option<Page<Holder>>, StoreError> {
-        read!(self, |client| list_holders(&client, token, page))
+        read_statement!(self, |client| list_holders(&client, token, page))
     }
 
     async fn list_address_tokens(&self, address: Address, page: PageRequest) -> Result<Page<TokenBalance>, StoreError> {
-        read!(self, |client| list_address_tokens(&client, address, page))
+        read_statement!(self, |client| list_address_tokens(&client, address, page))
     }
 
     async fn find_token_balance(&self, key: BalanceKey) -> Result<Option<TokenBalanceAt>, StoreError> {
-        read!(self, |client| find_token_balance(&client, key))
+        read_statement!(self, |client| find_token_balance(&client, key))
     }
 }
 

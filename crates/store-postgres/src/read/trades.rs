@@ -12,7 +12,7 @@ use crate::{
     database::{Connection, find, query},
     lists::ListTable,
     pools::style_from,
-    reader::{PostgresReader, read, read_snapshot},
+    reader::{PostgresReader, read_snapshot, read_statement},
     rows::{RowExt, int8},
     tables::{TRADES, trade_from_row},
 };
@@ -23,11 +23,11 @@ impl TradeReader for PostgresReader {
         if combines_trade_lists(filter) {
             return read_snapshot!(self, |client| list_trades(&client, &self.intersections, filter, page));
         }
-        read!(self, |client| list_trades(&client, &self.intersections, filter, page))
+        read_statement!(self, |client| list_trades(&client, &self.intersections, filter, page))
     }
 
     async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError> {
-        read!(self, |client| find_pool(&client, address))
+        read_statement!(self, |client| find_pool(&client, address))
     }
 }
 

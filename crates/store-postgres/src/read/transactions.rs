@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     database::{Connection, find, query},
-    reader::{PostgresReader, read, read_snapshot},
+    reader::{PostgresReader, read_snapshot, read_statement},
     rows::{RowExt, int8},
     tables::{TRADES, TRANSACTIONS, TRANSFERS, trade_from_row, transaction_from_row, transfer_from_row},
 };
@@ -18,7 +18,7 @@ use crate::{
 #[async_trait]
 impl TransactionReader for PostgresReader {
     async fn find_transaction(&self, hash: B256) -> Result<Option<Transaction>, StoreError> {
-        read!(self, |client| find_transaction(&client, hash))
+        read_statement!(self, |client| find_transaction(&client, hash))
     }
 
     async fn list_transactions(
@@ -29,7 +29,7 @@ impl TransactionReader for PostgresReader {
         if combines_transaction_lists(filter) {
             return read_snapshot!(self, |client| list_transactions(&client, &self.intersections, filter, page));
         }
-        read!(self, |client| list_transactions(&client, &self.intersections, filter, page))
+        read_statement!(self, |client| list_transactions(&client, &self.intersections, filter, page))
     }
 
     async fn find_transaction_events(

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     database::{Connection, query},
-    reader::{PostgresReader, read, read_snapshot},
+    reader::{PostgresReader, read_snapshot, read_statement},
     rows::int8,
     tables::{TRANSFERS, transfer_from_row},
 };
@@ -21,7 +21,7 @@ impl TransferReader for PostgresReader {
         if combines_transfer_lists(filter) {
             return read_snapshot!(self, |client| list_transfers(&client, &self.intersections, filter, page));
         }
-        read!(self, |client| list_transfers(&client, &self.intersections, filter, page))
+        read_statement!(self, |client| list_transfers(&client, &self.intersections, filter, page))
     }
 }
 
