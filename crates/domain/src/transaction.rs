@@ -56,6 +56,14 @@ impl Transaction {
     }
 }
 
+impl Fee {
+    /// What a transaction paid, given the base fee of its block.
+    #[must_use]
+    pub fn of(tx: &Transaction, base_fee: Option<u128>) -> Self {
+        Self::for_gas(tx.gas_used, tx.gas_price, tx.charges.as_deref(), base_fee)
+    }
+}
+
 impl Transaction {
     /// A sample in which all that does not follow from its block and its addresses is made of random bits, for tests: numbers of all
     /// sizes, and values that may be missing.
