@@ -7,6 +7,7 @@ mod artifacts;
 mod balance_history;
 mod blocks;
 mod contracts;
+mod credits;
 mod docs;
 mod health;
 mod internal_transactions;
@@ -19,6 +20,7 @@ mod stats;
 mod stream;
 mod tokens;
 mod transactions;
+mod user_operations;
 mod verify;
 mod webhooks;
 
@@ -33,7 +35,9 @@ fn index_router() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .merge(stats::router())
         .merge(blocks::router())
+        .merge(credits::router())
         .merge(transactions::router())
+        .merge(user_operations::router())
         .merge(internal_transactions::router())
         .merge(logs::router())
         .merge(tokens::router())

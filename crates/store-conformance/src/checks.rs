@@ -6,8 +6,8 @@ use domain::{
 use rand::{Rng, rngs::StdRng};
 
 use super::{
-    Model, RandomChain, Subject, approvals, blocks, internal, known_addresses, logs, nfts, queries::ORDERS, trades,
-    transactions, transfers,
+    Model, RandomChain, Subject, approvals, blocks, credits, internal, known_addresses, logs, nfts, queries::ORDERS,
+    trades, transactions, transfers,
 };
 use store::{StateVersion, StoreError, Undo};
 
@@ -33,6 +33,7 @@ pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, r
     logs::logs(subject, model, chain, rng).await;
     nfts::nfts(subject, model, chain).await;
     approvals::approvals(subject, model, chain).await;
+    credits::credits(subject, model, chain, rng).await;
 }
 
 /// Pages through the whole list in both directions, and looks up each token.

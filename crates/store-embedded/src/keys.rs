@@ -14,6 +14,8 @@ pub(crate) type TxId = u64;
 pub(crate) type TransferId = u64;
 /// The sequential id of a trade, in chain order, from 0.
 pub(crate) type TradeId = u64;
+/// The sequential id of a credit, in chain order, from 0.
+pub(crate) type CreditId = u64;
 /// The sequential id of a log, in chain order, from 0.
 pub(crate) type LogId = u64;
 /// The sequential id of a topic of a log, in the order of first appearance, from 0.

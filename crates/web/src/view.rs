@@ -2,6 +2,7 @@
 
 mod amount;
 mod chart;
+mod credit_row;
 mod direction;
 mod fields;
 mod known_addresses;
@@ -19,6 +20,7 @@ mod token_lines;
 
 pub(crate) use amount::{Amount, counted, grouped, in_units};
 pub(crate) use chart::{Axes, Chart};
+pub(crate) use credit_row::CreditRow;
 pub(crate) use direction::Direction;
 pub(crate) use fields::{DecodedView, FieldRow, FieldValue};
 pub(crate) use known_addresses::{Kind, Known};

@@ -71,6 +71,8 @@ tables! {
     LogSource = 0x1a, Dense, Chain;
     /// NFT id -> token, and its id there.
     Nft = 0x1b, Dense, Chain;
+    /// credit id -> row.
+    Credit = 0x1c, Dense, Chain;
     /// hash prefix, number -> nothing.
     BlockByHash = 0x20, Lookup, Chain;
     /// hash prefix, transaction id -> nothing.

@@ -66,7 +66,7 @@ impl ReadSnapshot {
         let last_transfer_tx = transfers.last().map(|id| self.transfer_row(id).map(|row| row.tx)).transpose()?;
         let last_tx = transactions.last().max(involved.last()).max(last_transfer_tx);
         let last_tx_block = last_tx.map(|tx| self.transaction_row(tx).map(|row| row.block_number)).transpose()?;
-        let last_seen = last_tx_block.max(mined.last()).unwrap_or(first_seen);
+        let last_seen = last_tx_block.max(mined.last()).max(self.last_credited(id)?).unwrap_or(first_seen);
         let (first_seen, last_seen) = match self.find_internal_activity(address)? {
             Some(internal) => (first_seen.min(internal.first_block), last_seen.max(internal.last_block)),
             None => (first_seen, last_seen),

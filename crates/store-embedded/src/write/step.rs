@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use domain::{Address, B256, Balance, Block, BlockNumber, LogEvent, TradeEvent, Transaction, TransferEvent};
+use domain::{
+    Address, B256, Balance, Block, BlockNumber, CreditEvent, LogEvent, TradeEvent, Transaction, TransferEvent,
+};
 use store::{
     ChainTotals, Party, StoreError, Undo,
     fetch_policy::KnownCode,
@@ -15,11 +17,14 @@ use store::{
 use super::{approvals, codes, metadata::mark_token_pending, overwrite::Overwrites, state::WriteState};
 use crate::{
     engine::{Batch, Engine, View},
-    keys::{AddressId, ApprovalId, Key, ListKey, LogId, NftId, Pair, Table, TradeId, TransferId, TxId, number_in_key},
+    keys::{
+        AddressId, ApprovalId, CreditId, Key, ListKey, LogId, NftId, Pair, Table, TradeId, TransferId, TxId,
+        number_in_key,
+    },
     lists::Entry,
     rows::{
-        ApprovalRow, BlockRow, CreationRow, LogRow, LogSource, NftRow, PoolRow, TokenRow, TradeRow, TransactionRow,
-        TransferRow, balance_from_row, balance_to_row,
+        ApprovalRow, BlockRow, CreationRow, CreditRow, LogRow, LogSource, NftRow, PoolRow, TokenRow, TradeRow,
+        TransactionRow, TransferRow, balance_from_row, balance_to_row,
     },
     undo::UndoRecord,
 };
@@ -141,6 +146,17 @@ impl BlockSink for Step<'_, '_> {
 
     fn put_trade(&mut self, id: TradeId, tx: TxId, event: &TradeEvent, pool: AddressId) -> Result<(), StoreError> {
         self.batch.put(Table::Trade, &Key::id(id), TradeRow::new(event, tx, pool).to_row());
+        Ok(())
+    }
+
+    fn put_credit(
+        &mut self,
+        id: CreditId,
+        block: BlockNumber,
+        event: &CreditEvent,
+        to: AddressId,
+    ) -> Result<(), StoreError> {
+        self.batch.put(Table::Credit, &Key::id(id), CreditRow::new(event, block, to).to_row());
         Ok(())
     }
 

@@ -74,8 +74,11 @@ async fn find_known_address(client: &dyn Connection, address: Address) -> Result
         left join lateral address_mined_end(a.id) m on true
         left join lateral address_transfer_end(a.id) x on true
         left join transfer xt on xt.id = x.last_id
+        left join lateral address_withdrawal_end(a.id) w on true
+        left join lateral address_issuance_end(a.id) s on true
+        left join credit wc on wc.id = greatest(w.last_id, s.last_id)
         left join transaction lt on lt.id = greatest(t.last_id, i.last_id, xt.transaction)
-        join block lb on lb.number = coalesce(greatest(lt.block, m.last_id), a.first_seen)
+        join block lb on lb.number = coalesce(greatest(lt.block, m.last_id, wc.block), a.first_seen)
         left join lateral (
             select * from creation where created = a.id order by transaction desc limit 1
         ) c on true

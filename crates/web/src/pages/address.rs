@@ -4,6 +4,7 @@ mod account;
 mod approvals;
 mod balance;
 mod contract;
+mod credits;
 mod filter;
 mod internal;
 mod logs;
@@ -22,7 +23,7 @@ use axum::{
     http::HeaderMap,
     response::Response,
 };
-use domain::Address;
+use domain::{Address, CreditClass, CreditFilter, PageRequest};
 use serde::Deserialize;
 
 use self::{
@@ -69,6 +70,8 @@ struct AddressPage {
     trade_count: String,
     internal_count: String,
     log_count: String,
+    withdrawal_count: String,
+    reward_count: String,
     token: Option<TokenLink>,
     creator: Option<AddressLink>,
     creation: Option<TransactionLink>,
@@ -130,6 +133,13 @@ pub(super) async fn show(
         overview.as_ref().map(|overview| (overview.transfer_count, overview.trade_count)).unwrap_or_default();
     let log_count = overview.as_ref().map_or(0, |overview| overview.log_count);
     let internal_count = overview.as_ref().map_or(0, |overview| overview.internal_tx_count);
+    let count = async |class| {
+        Ok::<_, PageError>(
+            app.chain.list_credits(&CreditFilter::of(address, class), PageRequest::newest(0)).await?.total,
+        )
+    };
+    let withdrawal_count = count(CreditClass::Withdrawals).await?;
+    let reward_count = count(CreditClass::Issuances).await?;
     let (summary, token) = overview.map(|overview| (overview.summary, overview.token)).unzip();
     let (creation, token) = (summary.as_ref().and_then(|summary| summary.creation), token.flatten());
     let full = address.to_checksum(None);
@@ -194,6 +204,8 @@ pub(super) async fn show(
             trade_count: grouped(trade_count),
             internal_count: grouped(internal_count),
             log_count: grouped(log_count),
+            withdrawal_count: grouped(withdrawal_count),
+            reward_count: grouped(reward_count),
             token: token.map(|token| names.token(address, &token.metadata.symbol, &token.metadata.name)),
             creator: creation.map(|creation| names.address(creation.creator)),
             creation: creation.map(|creation| TransactionLink::new(creation.tx_hash)),

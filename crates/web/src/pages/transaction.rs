@@ -12,7 +12,7 @@ use axum::{
 };
 use contracts::{KnownInterface, decode::Decoded, revert_reason, standards};
 use domain::{
-    Address, B256, BlockId, FailureSource, Fee, InternalFilter, Order, Page, PageRequest, Transaction,
+    Address, Authorization, B256, BlockId, FailureSource, Fee, InternalFilter, Order, Page, PageRequest, Transaction,
     TransactionDetail, U256,
 };
 use fee::FeeView;
@@ -37,6 +37,7 @@ const SHOWN_EVENTS: u32 = 100;
 /// Maximum characters of the reason of a failure.
 const MAX_REASON: usize = 500;
 const SHOWN_LOGS: usize = 100;
+const SHOWN_AUTHORIZATIONS: usize = 100;
 /// Maximum number of contracts whose interfaces are looked up for a page.
 const MAX_CONTRACTS: usize = 20;
 
@@ -95,8 +96,18 @@ struct Detail {
     input_text: Option<String>,
     input_bytes: usize,
     is_cut: bool,
+    authorizations: Vec<AuthorizationRow>,
     logs: Vec<LogRow>,
     more_logs: usize,
+}
+
+/// An account that lets the code of another one run in its place.
+struct AuthorizationRow {
+    /// None if the signature is invalid.
+    signer: Option<AddressLink>,
+    /// None if it ends a delegation.
+    delegate: Option<AddressLink>,
+    nonce: String,
 }
 
 pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
@@ -141,6 +152,7 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
         transfer_count: transfers.total,
         trades: &trades.items,
         trade_count: trades.total,
+        authorizations: detail.as_deref().and_then(|detail| detail.authorizations.as_deref()).unwrap_or_default(),
         names,
     };
     let (time, value) = (Moment::of(tx.timestamp), names.coin(tx.value));
@@ -348,10 +360,20 @@ impl Detail {
             input_text: readable(shown),
             input_bytes: detail.input.len(),
             is_cut: shown.len() < detail.input.len(),
+            authorizations: authorizations(detail, names),
             logs: logs.map(|log| LogRow::new(log, interfaces.of(log.address), names)).collect(),
             more_logs: detail.logs.len().saturating_sub(SHOWN_LOGS),
         }
     }
+}
+
+fn authorizations(detail: &TransactionDetail, names: &PageNames) -> Vec<AuthorizationRow> {
+    let row = |given: &Authorization| AuthorizationRow {
+        signer: given.signer.map(|signer| names.address(signer)),
+        delegate: Some(given.delegate).filter(|delegate| !delegate.is_zero()).map(|delegate| names.address(delegate)),
+        nonce: grouped(given.nonce),
+    };
+    detail.authorizations.iter().flatten().take(SHOWN_AUTHORIZATIONS).map(row).collect()
 }
 
 fn gas_cost(price: u128, gas: u64) -> U256 {
@@ -373,7 +395,26 @@ pub(super) fn type_name(tx_type: u64) -> String {
         2 => "EIP-1559",
         3 => "blobs",
         4 => "delegation",
-        _ => return format!("type {tx_type}"),
+        // Arbitrum.
+        100 => "deposit",
+        101 => "unsigned",
+        102 => "contract",
+        104 => "retry",
+        105 => "submission of a retryable ticket",
+        106 => "internal",
+        // zkSync.
+        113 => "EIP-712",
+        254 => "upgrade of the protocol",
+        255 => "priority operation",
+        // Celo.
+        122 => "CIP-66",
+        123 => "CIP-64",
+        124 => "CIP-42",
+        // The OP stack, Scroll and Mantle.
+        126 => "deposit",
+        // Polygon.
+        127 => "state synchronisation",
+        _ => return format!("type {tx_type} (unknown)"),
     };
     format!("type {tx_type} ({name})")
 }

@@ -1,5 +1,5 @@
 use axum::response::Response;
-use domain::Page;
+use domain::{CreditClass, Page};
 
 use super::{
     approvals::ApprovalsView, balance::BalanceView, contract::ContractView, nfts::NftRow, tab_name::TabName,
@@ -7,7 +7,9 @@ use super::{
 };
 use crate::{
     error::PageError,
-    view::{BlockLink, InternalRow, ListFile, ListedLog, TracedRangeView, TradeRow, TransactionRow, TransferRow},
+    view::{
+        BlockLink, CreditRow, InternalRow, ListFile, ListedLog, TracedRangeView, TradeRow, TransactionRow, TransferRow,
+    },
 };
 
 /// The content of a tab.
@@ -19,6 +21,7 @@ pub(super) enum Tab {
     Approvals(ApprovalsView),
     Trades(Vec<TradeRow>),
     Internal(Vec<InternalRow>, Option<TracedRangeView>),
+    Credits(Vec<CreditRow>),
     /// With the first block from which they are complete.
     Logs(Vec<ListedLog>, Option<BlockLink>),
     Balance(Box<BalanceView>),
@@ -42,6 +45,8 @@ impl TabRequest<'_> {
                 let (rows, range) = self.internal_rows().await?;
                 listed(|rows| Tab::Internal(rows, range), rows)
             }
+            TabName::Withdrawals => listed(Tab::Credits, self.credit_rows(CreditClass::Withdrawals).await?),
+            TabName::Rewards => listed(Tab::Credits, self.credit_rows(CreditClass::Issuances).await?),
             TabName::Logs => {
                 let (rows, complete_from) = self.log_rows().await?;
                 listed(|rows| Tab::Logs(rows, complete_from), rows)

@@ -13,6 +13,8 @@ domain::all_variants! {
         Approvals,
         Trades,
         Internal,
+        Withdrawals,
+        Rewards,
         Logs,
         Contract,
     }
@@ -35,6 +37,8 @@ impl TabName {
             Self::Approvals => "approvals",
             Self::Trades => "trades",
             Self::Internal => "internal",
+            Self::Withdrawals => "withdrawals",
+            Self::Rewards => "rewards",
             Self::Logs => "logs",
             Self::Contract => "contract",
         }

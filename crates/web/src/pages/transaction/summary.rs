@@ -1,7 +1,7 @@
 //! What a transaction did, in one line.
 
 use contracts::{abi::AbiJson, decode::Decoded};
-use domain::{Address, Token, TokenKind, Trade, Transaction, Transfer, U256};
+use domain::{Address, Authorization, Token, TokenKind, Trade, Transaction, Transfer, U256};
 
 use crate::view::{AddressLink, Amount, PageNames, TokenLink, TradeRow};
 
@@ -25,6 +25,7 @@ pub(super) struct SummaryInput<'a> {
     pub(super) transfer_count: u64,
     pub(super) trades: &'a [Trade],
     pub(super) trade_count: u64,
+    pub(super) authorizations: &'a [Authorization],
     pub(super) names: &'a PageNames,
 }
 
@@ -33,7 +34,8 @@ impl SummaryInput<'_> {
         if !self.tx.succeeded {
             return self.failed();
         }
-        let specific = self.swap().or_else(|| self.approval()).or_else(|| self.transfer());
+        let specific =
+            self.swap().or_else(|| self.approval()).or_else(|| self.transfer()).or_else(|| self.delegation());
         specific.unwrap_or_else(|| self.general())
     }
 
@@ -138,6 +140,29 @@ impl SummaryInput<'_> {
             line.push(text("Moved "));
             line.extend(what);
             line.extend([text(" from "), from, text(" to "), to]);
+        }
+        Some(line)
+    }
+
+    /// Nothing but accounts that let the code of others run in their place.
+    fn delegation(&self) -> Option<Vec<Part>> {
+        let (first, others) = self.authorizations.split_first()?;
+        if !self.tx.value.is_zero() || self.tx.method.is_some() {
+            return None;
+        }
+        let mut line = match first.signer {
+            Some(signer) => vec![text("Asked that "), self.address(signer)],
+            None => vec![text("Asked without a valid signature that an account")],
+        };
+        if first.delegate.is_zero() {
+            line.push(text(" delegates to nobody any more"));
+        } else {
+            line.extend([text(" delegates to "), self.address(first.delegate)]);
+        }
+        match others.len() {
+            0 => {}
+            1 => line.push(text(", and one more account")),
+            more => line.push(text(format!(", and {more} more accounts"))),
         }
         Some(line)
     }
