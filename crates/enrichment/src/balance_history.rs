@@ -54,6 +54,8 @@ pub enum Inexact {
     MinedBlocks,
     /// The address produced blocks by work on a chain whose rewards are not known.
     BlockRewards,
+    /// It is not known whether some of the transactions succeeded: receipts before Byzantium do not tell.
+    UnknownOutcome,
     /// Payments inside transactions are not indexed for these blocks.
     NoInternalTransactions,
     /// The contract destroyed itself, and coins may have been lost with it.

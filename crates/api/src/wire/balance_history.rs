@@ -63,6 +63,8 @@ pub enum InexactReason {
     DoesNotAddUp,
     /// The node does not have the state of the first point, so that nothing tells whether payments are missing.
     Unconfirmed,
+    /// It is not known whether some of the transactions succeeded: receipts before Byzantium have no status.
+    UnknownOutcome,
     /// Internal transactions are not indexed for these blocks.
     NoInternalTransactions,
     /// The contract destroyed itself, and coins may have been lost with it.
@@ -84,6 +86,7 @@ impl From<Inexact> for InexactReason {
             Inexact::BlockRewards => Self::BlockRewards,
             Inexact::DoesNotAddUp => Self::DoesNotAddUp,
             Inexact::Unconfirmed => Self::Unconfirmed,
+            Inexact::UnknownOutcome => Self::UnknownOutcome,
             Inexact::NoInternalTransactions => Self::NoInternalTransactions,
             Inexact::SelfDestruct => Self::SelfDestruct,
             Inexact::BalanceOfOtherBlock => Self::BalanceOfOtherBlock,

@@ -4,6 +4,10 @@
 mod credits;
 mod delegations;
 mod fees;
+mod native_logs;
+mod odd_nodes;
+mod outcomes;
+mod refunds;
 mod user_operations;
 
 use serde_json::{Value, json};

@@ -162,6 +162,9 @@ fn reason(inexact: Inexact) -> &'static str {
             "What is indexed does not add up to what the node says: payments of a kind that is not indexed are missing."
         }
         Inexact::Unconfirmed => "The node does not have the state of the first block, so that the sum is not compared.",
+        Inexact::UnknownOutcome => {
+            "It is not known whether some transactions succeeded: their receipts have no status."
+        }
         Inexact::NoInternalTransactions => "Internal transactions are not indexed for these blocks.",
         Inexact::SelfDestruct => "The contract destroyed itself, and coins may have been lost with it.",
         Inexact::BalanceOfOtherBlock => "The node did not return the newest balance: that of another block is used.",
