@@ -58,6 +58,8 @@ impl TabName {
             | Self::Approvals
             | Self::Trades
             | Self::Internal
+            | Self::Withdrawals
+            | Self::Rewards
             | Self::Logs => true,
             Self::Balance | Self::Contract => false,
         }
@@ -67,7 +69,13 @@ impl TabName {
     pub(super) fn has_file(self) -> bool {
         match self {
             Self::Transactions | Self::Transfers | Self::Tokens | Self::Trades | Self::Internal => true,
-            Self::Balance | Self::Nfts | Self::Approvals | Self::Logs | Self::Contract => false,
+            Self::Balance
+            | Self::Nfts
+            | Self::Approvals
+            | Self::Withdrawals
+            | Self::Rewards
+            | Self::Logs
+            | Self::Contract => false,
         }
     }
 
@@ -82,6 +90,8 @@ impl TabName {
             | Self::Nfts
             | Self::Approvals
             | Self::Trades
+            | Self::Withdrawals
+            | Self::Rewards
             | Self::Logs
             | Self::Contract => None,
         }
