@@ -187,8 +187,7 @@ impl Contract {
                 twin_of: None,
                 code_hash: hash.into(),
             }),
-            // A hash of no code is no contract.
-            Code::None | Code::Contract { .. } | Code::Delegation { .. } => None,
+            _ => None,
         }
     }
 }
@@ -248,7 +247,12 @@ mod tests {
                 &account,
                 label,
                 vec![],
-                Some(Token::new(token, TokenPrefix::Bep, domain::Coverage::default())),
+                Some(Token::new(
+                    token,
+                    TokenPrefix::Bep,
+                    domain::Coverage::default(),
+                    &enrichment::FoundImitations::default(),
+                )),
             )
         };
         assert_eq!(detail(None, "Coin").label.as_deref(), Some("Coin"));
