@@ -88,9 +88,8 @@ impl<'a> Opening<'a> {
             Location::Folder(data) => self.open_folder(data)?.into(),
             Location::Database { url, read_url } => self.open_database(url, read_url.as_ref()).await?.into(),
         };
-        match self.purpose {
-            Purpose::Service(_) | Purpose::Command => require_complete_records(&opened, self.location).await?,
-            Purpose::CopyRecords | Purpose::Tables | Purpose::Snapshot => {}
+        if matches!(self.purpose, Purpose::Service(_) | Purpose::Command) {
+            require_complete_records(&opened, self.location).await?;
         }
         Ok(opened)
     }
@@ -101,15 +100,11 @@ impl<'a> Opening<'a> {
         }
         let options = match self.purpose {
             Purpose::Service(memory) => folder_options(memory, self.older_index),
-            Purpose::Command | Purpose::CopyRecords | Purpose::Tables | Purpose::Snapshot => {
-                StoreOptions { older_index: self.older_index, ..StoreOptions::default() }
-            }
+            _ => StoreOptions { older_index: self.older_index, ..StoreOptions::default() },
         };
         EmbeddedStore::open(data, options).map_err(|error| match self.purpose {
             Purpose::Snapshot => explain_opening_to_snapshot(error, data),
-            Purpose::Service(_) | Purpose::Command | Purpose::CopyRecords | Purpose::Tables => {
-                explain_opening(error, data)
-            }
+            _ => explain_opening(error, data),
         })
     }
 

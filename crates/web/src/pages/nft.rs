@@ -57,10 +57,7 @@ enum Tab {
 
 impl Tab {
     fn is_holders(&self) -> bool {
-        match self {
-            Self::Holders(_) => true,
-            Self::Transfers(_) => false,
-        }
+        matches!(self, Self::Holders(_))
     }
 }
 

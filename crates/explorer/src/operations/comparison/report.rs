@@ -54,9 +54,7 @@ impl fmt::Display for Report {
             }
             match run.fault {
                 Fault::Single => write_each(f, *first, differences)?,
-                Fault::NotInIndex | Fault::NotAtNode | Fault::OtherBlock | Fault::Transactions { .. } => {
-                    writeln!(f, "{run}")?;
-                }
+                _ => writeln!(f, "{run}")?,
             }
         }
         Ok(())

@@ -46,25 +46,12 @@ impl TabName {
 
     /// Whether it is a list, which new blocks change.
     pub(super) fn is_list(self) -> bool {
-        match self {
-            Self::Transactions
-            | Self::Transfers
-            | Self::Tokens
-            | Self::Nfts
-            | Self::Approvals
-            | Self::Trades
-            | Self::Internal
-            | Self::Logs => true,
-            Self::Balance | Self::Contract => false,
-        }
+        !matches!(self, Self::Balance | Self::Contract)
     }
 
     /// Whether its list is offered as a file.
     pub(super) fn has_file(self) -> bool {
-        match self {
-            Self::Transactions | Self::Transfers | Self::Tokens | Self::Trades | Self::Internal => true,
-            Self::Balance | Self::Nfts | Self::Approvals | Self::Logs | Self::Contract => false,
-        }
+        matches!(self, Self::Transactions | Self::Transfers | Self::Tokens | Self::Trades | Self::Internal)
     }
 
     /// The conditions of its list; None if it cannot be filtered.
@@ -73,13 +60,7 @@ impl TabName {
             Self::Transactions => Some(ListFields::Method),
             Self::Transfers => Some(ListFields::Token),
             Self::Internal => Some(ListFields::None),
-            Self::Tokens
-            | Self::Balance
-            | Self::Nfts
-            | Self::Approvals
-            | Self::Trades
-            | Self::Logs
-            | Self::Contract => None,
+            _ => None,
         }
     }
 
