@@ -34,9 +34,13 @@ pub(crate) struct RawReceipt {
 }
 
 impl RawReceipt {
-    /// None before Byzantium, when receipts had the root of the state instead of a status.
+    /// None: the receipt has neither a status nor a state root.
     pub(crate) fn succeeded(&self) -> Option<bool> {
-        self.status.map(|status| status.0 != 0)
+        match (self.status, &self.root) {
+            (Some(status), _) => Some(status.0 != 0),
+            (None, Some(_)) => Some(true),
+            (None, None) => None,
+        }
     }
 }
 
