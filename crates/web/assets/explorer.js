@@ -189,10 +189,9 @@ function showList(matches) {
     option.setAttribute("role", "option");
     option.setAttribute("aria-selected", "false");
     option.dataset.href = BASE + match.href;
-    for (const [element, kind, text] of [["span", "muted", match.kind], ["bdi", "", match.title], ["span", "warn", match.warning], ["span", "muted", match.detail]]) {
-      if (!text) continue;
+    for (const [element, text] of [["span", match.kind], ["bdi", match.title], ["span", match.detail]]) {
       const part = document.createElement(element);
-      if (kind) part.className = kind;
+      if (element === "span") part.className = "muted";
       part.textContent = text;
       option.append(part);
     }

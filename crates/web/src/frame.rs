@@ -61,7 +61,6 @@ pub(crate) enum Section {
     Contracts,
     Keys,
     Webhooks,
-    Docs,
     None,
 }
 

@@ -11,7 +11,6 @@ use quick_cache::sync::Cache;
 use services::Services;
 
 use crate::{
-    api_limits::ApiLimits,
     base_path::BasePath,
     branding::Branding,
     budget::PageBudget,
@@ -34,7 +33,6 @@ pub struct WebParts {
     pub branding: Branding,
     /// With one, there is a sitemap, and pages name their canonical URLs.
     pub public_url: Option<PublicUrl>,
-    pub api_limits: ApiLimits,
     /// Pages per minute and client; None means unlimited.
     pub pages_per_minute: Option<NonZeroU32>,
     pub proxies: TrustedProxies,
@@ -56,7 +54,6 @@ pub(crate) struct WebState {
     pub(crate) known_names: Cache<Address, CachedName>,
     pub(crate) verified_names: VerifiedNames,
     pub(crate) days: RecentDays,
-    pub(crate) api_limits: ApiLimits,
     pub(crate) budget: Arc<PageBudget>,
 }
 
@@ -81,7 +78,6 @@ impl WebState {
             node_calls: NodeCalls::new(Arc::clone(&budget)),
             budget,
             names: parts.names,
-            api_limits: parts.api_limits,
             tour: parts.tour,
             known_names: name_cache(),
             base_path,

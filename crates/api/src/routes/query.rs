@@ -93,8 +93,7 @@ async fn select(
         }
         Selection::Tokens => {
             let page = chain.list_tokens(window).await?;
-            let imitations = app.imitations.among(page.items.iter().collect()).await?;
-            records(page, |token| QueryRecord::Token(wire::Token::new(token, prefix, coverage, &imitations)))
+            records(page, |token| QueryRecord::Token(wire::Token::new(token, prefix, coverage)))
         }
         Selection::TokenTransfers(filter) => {
             let page = chain.list_transfers(&filter, window).await?;

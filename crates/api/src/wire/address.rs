@@ -187,7 +187,8 @@ impl Contract {
                 twin_of: None,
                 code_hash: hash.into(),
             }),
-            _ => None,
+            // A hash of no code is no contract.
+            Code::None | Code::Contract { .. } | Code::Delegation { .. } => None,
         }
     }
 }
@@ -247,12 +248,7 @@ mod tests {
                 &account,
                 label,
                 vec![],
-                Some(Token::new(
-                    token,
-                    TokenPrefix::Bep,
-                    domain::Coverage::default(),
-                    &enrichment::FoundImitations::default(),
-                )),
+                Some(Token::new(token, TokenPrefix::Bep, domain::Coverage::default())),
             )
         };
         assert_eq!(detail(None, "Coin").label.as_deref(), Some("Coin"));

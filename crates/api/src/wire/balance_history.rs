@@ -1,5 +1,5 @@
 use domain::TokenPrefix;
-use enrichment::{FoundImitations, Inexact};
+use enrichment::Inexact;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -51,6 +51,8 @@ pub enum InexactReason {
     PartialIndex,
     /// The address produced blocks: rewards and tips are not indexed.
     MinedBlocks,
+    /// It is not known whether some of the transactions succeeded: receipts before Byzantium have no status.
+    UnknownOutcome,
     /// Internal transactions are not indexed for these blocks.
     NoInternalTransactions,
     /// The contract destroyed itself, and coins may have been lost with it.
@@ -69,6 +71,7 @@ impl From<Inexact> for InexactReason {
             Inexact::BalancesFromContract => Self::BalancesFromContract,
             Inexact::PartialIndex => Self::PartialIndex,
             Inexact::MinedBlocks => Self::MinedBlocks,
+            Inexact::UnknownOutcome => Self::UnknownOutcome,
             Inexact::NoInternalTransactions => Self::NoInternalTransactions,
             Inexact::SelfDestruct => Self::SelfDestruct,
             Inexact::BalanceOfOtherBlock => Self::BalanceOfOtherBlock,
@@ -80,15 +83,10 @@ impl From<Inexact> for InexactReason {
 
 impl BalanceHistory {
     #[must_use]
-    pub fn new(
-        address: domain::Address,
-        history: enrichment::BalanceHistory,
-        prefix: TokenPrefix,
-        imitations: &FoundImitations,
-    ) -> Self {
+    pub fn new(address: domain::Address, history: enrichment::BalanceHistory, prefix: TokenPrefix) -> Self {
         Self {
             address: address.into(),
-            token: history.token.map(|token| Token::new(token, prefix, history.coverage, imitations)),
+            token: history.token.map(|token| Token::new(token, prefix, history.coverage)),
             points: history.points.into_iter().map(BalancePoint::from).collect(),
             complete_from: history.complete_from,
             complete: history.is_complete,
@@ -130,12 +128,7 @@ mod tests {
             inexact: [Inexact::BelowZero, Inexact::BalancesFromContract].into(),
             coverage: Coverage { first_block: Some(0) },
         };
-        let history = BalanceHistory::new(
-            domain::Address::repeat_byte(0xaa),
-            history,
-            TokenPrefix::Bep,
-            &FoundImitations::default(),
-        );
+        let history = BalanceHistory::new(domain::Address::repeat_byte(0xaa), history, TokenPrefix::Bep);
         insta::assert_json_snapshot!(history);
     }
 }

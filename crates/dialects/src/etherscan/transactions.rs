@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::{BlockNumber, BlockRange, PageRequest, Transaction, TransactionDetail, TransactionFilter};
+use domain::{BlockNumber, BlockRange, Outcome, PageRequest, Transaction, TransactionDetail, TransactionFilter};
 use serde_json::{Value, json};
 
 use super::{
@@ -86,7 +86,13 @@ impl TransactionRows {
             "gas": detail.gas_limit.to_string(),
             "gasPrice": transaction.gas_price.to_string(),
             "isError": if transaction.succeeded { "0" } else { "1" },
-            "txreceipt_status": if transaction.succeeded { "1" } else { "0" },
+            "txreceipt_status": match transaction.outcome() {
+                Outcome::Succeeded => "1",
+                Outcome::Failed => "0",
+                // As Etherscan says it of receipts without a status.
+                Outcome::Unknown => "",
+            },
+            "statusKnown": transaction.status_known,
             "input": detail.input.to_string(),
             "contractAddress": transaction.created.map(|created| format!("{created:#x}")).unwrap_or_default(),
             "cumulativeGasUsed": detail.cumulative_gas_used.map(|gas| gas.to_string()).unwrap_or_default(),

@@ -5,7 +5,6 @@ mod branding;
 mod call_tree;
 mod decoded;
 mod hostile_names;
-mod imitations;
 mod labels;
 mod lists;
 mod live;
@@ -13,7 +12,6 @@ mod odd_tokens;
 mod search_engines;
 mod summaries;
 mod texts;
-mod transactions;
 
 use serde_json::Value;
 

@@ -66,10 +66,7 @@ pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -
             accounts: rows.map(|(account, count)| AccountRow::new(account, count, names)).collect(),
             block: block.map(|block| BlockLink::new(block.number)),
             is_complete,
-            addresses_read: match addresses_read {
-                1 => "1 address".to_owned(),
-                count => format!("{} addresses", grouped(count)),
-            },
+            addresses_read: grouped(addresses_read),
             percent,
             pager,
         },

@@ -38,8 +38,8 @@ use crate::{
     frame::{Frame, Section},
     state::App,
     view::{
-        AddressLink, FieldValue, ImitationBanner, Moment, Pager, Paging, TokenLink, TransactionLink, counted, grouped,
-        sanitize_name, short,
+        AddressLink, FieldValue, Moment, Pager, Paging, TokenLink, TransactionLink, counted, grouped, sanitize_name,
+        short,
     },
 };
 
@@ -47,9 +47,6 @@ use crate::{
 pub(super) struct Params {
     #[serde(default)]
     tab: Option<String>,
-    /// With any value, transfers that imitate counterparties are shown.
-    #[serde(default)]
-    lookalikes: Option<String>,
     #[serde(flatten)]
     filter: FilterFields,
     #[serde(flatten)]
@@ -73,9 +70,6 @@ struct AddressPage {
     internal_count: String,
     log_count: String,
     token: Option<TokenLink>,
-    imitation: Option<ImitationBanner>,
-    /// The name in the verified source.
-    source: Option<String>,
     creator: Option<AddressLink>,
     creation: Option<TransactionLink>,
     is_contract: bool,
@@ -83,8 +77,6 @@ struct AddressPage {
     tab: Tab,
     /// None for tabs without filters.
     filter: Option<FilterView>,
-    /// The path and the query of this page; empty for tabs without a list.
-    here: String,
     /// None for tabs without a list.
     pager: Option<Pager>,
 }
@@ -117,7 +109,6 @@ pub(super) async fn show(
         filter,
         token: params.filter.token(),
         page: params.paging.request(),
-        shows_all: params.lookalikes.is_some(),
         server: &app.server_address(&headers),
         names,
     };
@@ -138,15 +129,19 @@ pub(super) async fn show(
     let (transfer_count, trade_count) =
         overview.as_ref().map(|overview| (overview.transfer_count, overview.trade_count)).unwrap_or_default();
     let log_count = overview.as_ref().map_or(0, |overview| overview.log_count);
-    let internal_count = overview.as_ref().map_or(0, |overview| overview.internal_tx_count);
+    // Without traces, how many there are is not known.
+    let internal_count = match &overview {
+        Some(overview) if overview.traced_range.is_none() => "?".to_owned(),
+        Some(overview) => grouped(overview.internal_tx_count),
+        None => grouped(0),
+    };
     let (summary, token) = overview.map(|overview| (overview.summary, overview.token)).unzip();
     let (creation, token) = (summary.as_ref().and_then(|summary| summary.creation), token.flatten());
     let full = address.to_checksum(None);
     let name = name.unwrap_or_default();
     let (tab, total) = request.read(name).await?;
     let pager = total.map(|total| {
-        let shown = if params.lookalikes.is_some() { "&lookalikes=shown" } else { "" };
-        let pager = params.paging.pager(name.path(&full, &format!("{}{shown}", params.filter.query())), total);
+        let pager = params.paging.pager(name.path(&full, &params.filter.query()), total);
         if name.has_file() { pager.with_files() } else { pager }
     });
     let is_contract = match &account {
@@ -158,15 +153,6 @@ pub(super) async fn show(
         Some(hash) => app.verified.find_verified_summary(address, hash).await?,
         None => None,
     };
-    let imitation = match &token {
-        Some(token) => {
-            let own_names = (token.metadata.symbol.as_str(), token.metadata.name.as_str());
-            let imitated = app.imitations.find(address, own_names.0, own_names.1).await?;
-            imitated.map(|original| ImitationBanner::new(&original, own_names, token.holder_count))
-        }
-        None => None,
-    };
-    let source = verified.as_ref().map(|summary| sanitize_name(&summary.name));
     let label = app.names.label(&address).as_deref().map(sanitize_name);
     let label = label
         .or_else(|| token.as_ref().map(|token| sanitize_name(&token.metadata.name)).filter(|name| !name.is_empty()))
@@ -197,8 +183,7 @@ pub(super) async fn show(
         None => frame.at(format!("/address/{full}?tab={}", name.text())),
     };
     // Every address has a page, also one that nobody uses.
-    let frame =
-        frame.unlisted_if(params.filter.is_set() || params.lookalikes.is_some() || (summary.is_none() && !is_contract));
+    let frame = frame.unlisted_if(params.filter.is_set() || (summary.is_none() && !is_contract));
     app.page(
         names,
         &AddressPage {
@@ -212,18 +197,15 @@ pub(super) async fn show(
                 .map(|summary| Seen { first: Moment::of(summary.first_seen), last: Moment::of(summary.last_seen) }),
             transfer_count: grouped(transfer_count),
             trade_count: grouped(trade_count),
-            internal_count: grouped(internal_count),
+            internal_count,
             log_count: grouped(log_count),
             token: token.map(|token| names.token(address, &token.metadata.symbol, &token.metadata.name)),
-            imitation,
-            source,
             creator: creation.map(|creation| names.address(creation.creator)),
             creation: creation.map(|creation| TransactionLink::new(creation.tx_hash)),
             address: full,
             name,
             tab,
             filter: filter_view,
-            here: pager.as_ref().map(Pager::address).unwrap_or_default(),
             pager,
         },
     )

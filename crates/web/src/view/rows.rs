@@ -3,8 +3,8 @@
 use domain::{B256, Block, Fee, InternalTransaction, TracedRange, Trade, Transaction, Transfer};
 
 use super::{
-    AddressLink, Amount, BlockLink, Direction, MethodLabel, Methods, Moment, NftLink, PageNames, TokenLink,
-    TransactionLink, grouped, sanitize_name, short,
+    AddressLink, Amount, BlockLink, Direction, Methods, Moment, NftLink, PageNames, TokenLink, TransactionLink,
+    grouped, sanitize_name, short,
 };
 
 pub(crate) struct BlockRow {
@@ -40,7 +40,7 @@ pub(crate) struct TransactionRow {
     pub(crate) hash: TransactionLink,
     pub(crate) block: BlockLink,
     pub(crate) time: Moment,
-    pub(crate) method: MethodLabel,
+    pub(crate) method: String,
     pub(crate) direction: Option<Direction>,
     pub(crate) from: AddressLink,
     pub(crate) to: Option<AddressLink>,
@@ -48,7 +48,7 @@ pub(crate) struct TransactionRow {
     pub(crate) value: Amount,
     /// None if it was paid in a token.
     pub(crate) fee: Option<Amount>,
-    pub(crate) succeeded: bool,
+    pub(crate) outcome: &'static str,
 }
 
 impl TransactionRow {
@@ -58,14 +58,14 @@ impl TransactionRow {
             hash: TransactionLink::new(tx.hash),
             block: BlockLink::new(tx.block_number),
             time: Moment::of(tx.timestamp),
-            method: methods.label(tx, names.known()),
+            method: methods.name(tx),
             direction: names.direction(tx.from, tx.to.or(tx.created)),
             from: names.address(tx.from),
             to: tx.to.map(|to| names.address(to)),
             created: tx.created.map(|created| names.address(created)),
             value: names.coin(tx.value),
             fee: Fee::of(tx, None).currency.is_none().then(|| names.coin(tx.fee())),
-            succeeded: tx.succeeded,
+            outcome: tx.outcome().name(),
         }
     }
 }
@@ -83,8 +83,6 @@ pub(crate) struct TransferRow {
     pub(crate) id: Option<NftLink>,
     pub(crate) token: TokenLink,
     pub(crate) kind: &'static str,
-    /// The short form of the counterparty that the other address imitates.
-    pub(crate) doubt: Option<String>,
 }
 
 impl TransferRow {
@@ -103,7 +101,6 @@ impl TransferRow {
             id: event.token_id.map(|id| NftLink::new(event.token, id)),
             token: names.token_if_read(event.token, transfer.token_symbol.as_deref(), transfer.token_name.as_deref()),
             kind: names.token_kind(event.kind),
-            doubt: None,
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What a transaction did, in one line.
 
 use contracts::{abi::AbiJson, decode::Decoded};
-use domain::{Address, Token, TokenKind, Trade, Transaction, Transfer, U256};
+use domain::{Address, Outcome, Token, TokenKind, Trade, Transaction, Transfer, U256};
 
 use crate::view::{AddressLink, Amount, PageNames, TokenLink, TradeRow};
 
-/// A piece of the line.
-pub(super) enum Word {
+/// A part of the line.
+pub(super) enum Part {
     Text(String),
     Amount(Amount),
     Address(AddressLink),
@@ -18,8 +18,6 @@ pub(super) struct SummaryInput<'a> {
     pub(super) tx: &'a Transaction,
     /// The name of the called function.
     pub(super) method: &'a str,
-    /// Whether the receiver has no code, so that the input is a message.
-    pub(super) is_message: bool,
     pub(super) call: Option<&'a Decoded>,
     /// The called contract, if it is a token.
     pub(super) token: Option<&'a Token>,
@@ -31,26 +29,39 @@ pub(super) struct SummaryInput<'a> {
 }
 
 impl SummaryInput<'_> {
-    pub(super) fn summary(&self) -> Vec<Word> {
-        if !self.tx.succeeded {
-            return self.failed();
+    pub(super) fn summary(&self) -> Vec<Part> {
+        match self.tx.outcome() {
+            Outcome::Succeeded => {}
+            Outcome::Failed => return self.failed(),
+            Outcome::Unknown => return self.unknown(),
         }
         let specific = self.swap().or_else(|| self.approval()).or_else(|| self.transfer());
         specific.unwrap_or_else(|| self.general())
     }
 
-    fn failed(&self) -> Vec<Word> {
+    fn failed(&self) -> Vec<Part> {
         match (self.tx.to, self.tx.method) {
             (None, _) => vec![text("Failed to create a contract")],
-            (Some(to), method) if method.is_none() || self.is_message => {
-                vec![text("Failed to send "), self.value(), text(self.with_message()), text(" to "), self.address(to)]
+            (Some(to), None) => {
+                vec![text("Failed to send "), self.value(), text(" to "), self.address(to)]
             }
-            (Some(to), _) => vec![text(format!("Failed to call {} on ", self.method)), self.address(to)],
+            (Some(to), Some(_)) => vec![text(format!("Failed to call {} on ", self.method)), self.address(to)],
         }
     }
 
+    /// Its receipt does not tell whether it succeeded.
+    fn unknown(&self) -> Vec<Part> {
+        let mut line = match (self.tx.to, self.tx.method) {
+            (None, _) => vec![text("Meant to create a contract")],
+            (Some(to), None) => vec![text("Meant to send "), self.value(), text(" to "), self.address(to)],
+            (Some(to), Some(_)) => vec![text(format!("Called {} on ", self.method)), self.address(to)],
+        };
+        line.push(text(", with an unknown outcome"));
+        line
+    }
+
     /// Trades that follow one another are one swap.
-    fn swap(&self) -> Option<Vec<Word>> {
+    fn swap(&self) -> Option<Vec<Part>> {
         let (first, last) = (self.trades.first()?, self.trades.last()?);
         let is_path = self.trades.windows(2).all(|pair| match pair {
             [one, next] => one.token_out.address == next.token_in.address,
@@ -62,13 +73,13 @@ impl SummaryInput<'_> {
         let (sold, bought) = (TradeRow::new(first, self.names), TradeRow::new(last, self.names));
         let mut line = vec![
             text("Swapped "),
-            Word::Amount(sold.amount_in),
+            Part::Amount(sold.amount_in),
             text(" "),
-            Word::Token(sold.token_in),
+            Part::Token(sold.token_in),
             text(" for "),
-            Word::Amount(bought.amount_out),
+            Part::Amount(bought.amount_out),
             text(" "),
-            Word::Token(bought.token_out),
+            Part::Token(bought.token_out),
         ];
         if self.trades.iter().all(|trade| self.names.dex(trade) == sold.dex) {
             line.push(text(format!(" on {}", sold.dex_shown)));
@@ -76,12 +87,12 @@ impl SummaryInput<'_> {
         Some(line)
     }
 
-    fn approval(&self) -> Option<Vec<Word>> {
+    fn approval(&self) -> Option<Vec<Part>> {
         let (call, token) = (self.call?, self.token?);
         let [to, given] = call.fields.as_slice() else { return None };
         let to: Address = to.value.as_text()?.parse().ok()?;
         let link = self.names.token(token.address, &token.metadata.symbol, &token.metadata.name);
-        let (to, link) = (self.address(to), Word::Token(link));
+        let (to, link) = (self.address(to), Part::Token(link));
         if call.signature == "setApprovalForAll(address,bool)" {
             let verb = if given.value == AbiJson::Bool(true) { "Allowed " } else { "No longer allows " };
             return Some(vec![text(verb), to, text(" to transfer all "), link]);
@@ -97,13 +108,13 @@ impl SummaryInput<'_> {
         } else if amount.bit(255) {
             vec![text("Approved unlimited "), link, text(" for "), to]
         } else {
-            let amount = Word::Amount(Amount::of_token(amount, token.metadata.decimals));
+            let amount = Part::Amount(Amount::of_token(amount, token.metadata.decimals));
             vec![text("Approved "), amount, text(" "), link, text(" for "), to]
         })
     }
 
     /// A single transfer, and nothing else.
-    fn transfer(&self) -> Option<Vec<Word>> {
+    fn transfer(&self) -> Option<Vec<Part>> {
         let [transfer] = self.transfers else { return None };
         let event = &transfer.event;
         let is_mint = event.from.is_zero();
@@ -112,9 +123,9 @@ impl SummaryInput<'_> {
         }
         let mut what = Vec::new();
         if event.kind != TokenKind::Bep721 {
-            what.extend([Word::Amount(Amount::of_token(event.value, transfer.token_decimals)), text(" ")]);
+            what.extend([Part::Amount(Amount::of_token(event.value, transfer.token_decimals)), text(" ")]);
         }
-        what.push(Word::Token(self.names.token_if_read(
+        what.push(Part::Token(self.names.token_if_read(
             event.token,
             transfer.token_symbol.as_deref(),
             transfer.token_name.as_deref(),
@@ -144,18 +155,15 @@ impl SummaryInput<'_> {
         Some(line)
     }
 
-    fn general(&self) -> Vec<Word> {
+    fn general(&self) -> Vec<Part> {
         let Some(to) = self.tx.to else {
             return match self.tx.created {
                 Some(created) => vec![text("Created the contract "), self.address(created)],
                 None => vec![text("Created a contract")],
             };
         };
-        if self.is_message && self.tx.value.is_zero() {
-            return vec![text("Sent a message to "), self.address(to)];
-        }
-        if self.tx.method.is_none() || self.is_message {
-            return vec![text("Sent "), self.value(), text(self.with_message()), text(" to "), self.address(to)];
+        if self.tx.method.is_none() {
+            return vec![text("Sent "), self.value(), text(" to "), self.address(to)];
         }
         let mut line = vec![text(format!("Called {} on ", self.method)), self.address(to)];
         if !self.tx.value.is_zero() {
@@ -169,19 +177,15 @@ impl SummaryInput<'_> {
         line
     }
 
-    fn with_message(&self) -> &'static str {
-        if self.is_message { " with a message" } else { "" }
+    fn value(&self) -> Part {
+        Part::Amount(self.names.coin(self.tx.value))
     }
 
-    fn value(&self) -> Word {
-        Word::Amount(self.names.coin(self.tx.value))
-    }
-
-    fn address(&self, address: Address) -> Word {
-        Word::Address(self.names.address(address))
+    fn address(&self, address: Address) -> Part {
+        Part::Address(self.names.address(address))
     }
 }
 
-fn text(text: impl Into<String>) -> Word {
-    Word::Text(text.into())
+fn text(text: impl Into<String>) -> Part {
+    Part::Text(text.into())
 }
