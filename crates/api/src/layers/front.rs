@@ -62,8 +62,8 @@ impl Front {
     ) -> Self {
         // Innermost, so that the response to a panic gets the same headers and log line as any other.
         let catch_panic = CatchPanicLayer::custom(PanicResponse);
-        // Bodies are small and most are sent once: the fastest level saves most of the bytes at little cost.
-        let compression = CompressionLayer::new().quality(CompressionLevel::Fastest);
+        // Bodies are small and most are sent once: higher levels take longer and save little more (decision 115).
+        let compression = CompressionLayer::new().quality(CompressionLevel::Precise(2));
         let inner = compression.layer(catch_panic.layer(router));
         Self(Arc::new(Parts { admission, cache, dialects, indexed_block, inner }))
     }

@@ -22,7 +22,7 @@ enum Origin {
 macro_rules! tables {
     ($($(#[$doc:meta])+ $table:ident = $tag:literal, $group:ident, $origin:ident;)+) => {
         /// The discriminant is the table's tag on disk: it never changes, and is never reused.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub(crate) enum Table {
             $($(#[$doc])+ $table = $tag,)+

@@ -97,7 +97,7 @@ impl WriteState {
             }
         }
         sweep_where_source_changed(&overwrites, &mut batch)?;
-        rerank_tokens(&touched, &mut overwrites, &view, &mut batch, |id| stored_address(&view, id))?;
+        rerank_tokens(touched.iter().copied(), &mut overwrites, &view, &mut batch, |id| stored_address(&view, id))?;
         rerank_nfts(&overwrites, &view, &mut batch)?;
         rerank_approvals(&overwrites, &view, &mut batch)?;
         overwrites.write(&mut batch);

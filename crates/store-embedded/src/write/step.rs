@@ -1,7 +1,5 @@
 //! An unfinished batch: takes what the walk over its blocks finds.
 
-use std::collections::BTreeSet;
-
 use domain::{
     Address, B256, Balance, Block, BlockNumber, CreditEvent, LogEvent, TradeEvent, Transaction, TransferEvent,
 };
@@ -16,6 +14,7 @@ use store::{
 
 use super::{approvals, codes, metadata::mark_token_pending, overwrite::Overwrites, state::WriteState};
 use crate::{
+    cache::FastSet,
     engine::{Batch, Engine, View},
     keys::{
         AddressId, ApprovalId, CreditId, Key, ListKey, LogId, NftId, Pair, Table, TradeId, TransferId, TxId,
@@ -37,9 +36,9 @@ pub(super) struct Step<'state, 'view> {
     /// The undo record of the current block, if it can be reverted.
     record: Option<UndoRecord>,
     /// Tokens with transfers.
-    pub(super) moved_tokens: BTreeSet<AddressId>,
+    pub(super) moved_tokens: FastSet<AddressId>,
     /// Holders whose balance may have changed.
-    pub(super) moved_pairs: BTreeSet<Pair>,
+    pub(super) moved_pairs: FastSet<Pair>,
 }
 
 impl<'state, 'view> Step<'state, 'view> {
@@ -49,7 +48,8 @@ impl<'state, 'view> Step<'state, 'view> {
             Undo::Discard => (Overwrites::without_undo(view), None),
         };
         let batch = engine.batch();
-        Self { state, view, batch, overwrites, record, moved_tokens: BTreeSet::new(), moved_pairs: BTreeSet::new() }
+        let (moved_tokens, moved_pairs) = (FastSet::default(), FastSet::default());
+        Self { state, view, batch, overwrites, record, moved_tokens, moved_pairs }
     }
 
     fn amount(&mut self, table: Table, key: &Key) -> Result<Balance, StoreError> {
