@@ -7,7 +7,6 @@ mod artifacts;
 mod balance_history;
 mod blocks;
 mod contracts;
-mod docs;
 mod health;
 mod internal_transactions;
 mod keys;
@@ -22,7 +21,6 @@ mod transactions;
 mod verify;
 mod webhooks;
 
-pub(crate) use docs::{list_routes as list_docs_routes, router as docs_router};
 pub(crate) use openapi::OpenApiDocument;
 use utoipa_axum::router::OpenApiRouter;
 
