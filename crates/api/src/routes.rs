@@ -8,7 +8,6 @@ mod balance_history;
 mod blocks;
 mod contracts;
 mod credits;
-mod docs;
 mod health;
 mod internal_transactions;
 mod keys;
@@ -24,7 +23,6 @@ mod user_operations;
 mod verify;
 mod webhooks;
 
-pub(crate) use docs::{list_routes as list_docs_routes, router as docs_router};
 pub(crate) use openapi::OpenApiDocument;
 use utoipa_axum::router::OpenApiRouter;
 

@@ -1,4 +1,4 @@
-use std::{fmt, ops::Deref, sync::Arc};
+use std::{fmt, num::NonZeroU32, ops::Deref, sync::Arc};
 
 use client_address::TrustedProxies;
 use domain::{BlockNumber, ReplicaStatus, TaskStatus, TokenPrefix};
@@ -52,6 +52,8 @@ pub struct ApiState {
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) issuer: KeyIssuer,
     pub(crate) access: OwnerAccess,
+    /// In any 60 seconds, without a key; None means without a limit.
+    pub(crate) anonymous_requests: Option<NonZeroU32>,
     pub(crate) admission: Arc<Admission>,
     pub(crate) streams: Streams,
     metrics: Arc<ApiMetrics>,
@@ -71,6 +73,7 @@ impl ApiState {
     #[must_use]
     pub fn new(parts: ApiParts) -> Self {
         let keys = Arc::new(KeyRing::new(Arc::clone(&parts.records)));
+        let anonymous_requests = parts.limits.anonymous;
         let limits = RateLimits::new(parts.limits).shared_by(parts.shared_quotas);
         let metrics = Arc::<ApiMetrics>::default();
         let admission =
@@ -85,6 +88,7 @@ impl ApiState {
             webhooks: parts.webhooks,
             keys,
             access: parts.access,
+            anonymous_requests,
             admission: Arc::new(admission),
             streams: Streams::default(),
             metrics,

@@ -71,7 +71,7 @@ pub use query::{QueryEntity, QueryRecord, QueryResponse};
 pub use scalar::{Address, AnyCaseAddress, Decimal, Hash, PageNumber, PageSize, Receiver, Selector};
 pub use stats::Stats;
 pub use time::Timestamp;
-pub use token::{BalanceSource, Token, TokenDetail, TokenField, TokenList, TokenType};
+pub use token::{BalanceSource, ImitatedToken, Likeness, Token, TokenDetail, TokenField, TokenList, TokenType};
 pub use trade::DexTrade;
 pub use transaction::{Transaction, TransactionList};
 pub use transaction_detail::{

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use contracts::{Interfaces, InterfacesParts, calls::ContractCalls};
 use domain::SyncStatus;
 use enrichment::{
-    Accounts, Allowances, Failures, NftMetadataFetcher, OperatorNames, TopAccounts, TransactionDetails,
+    Accounts, Allowances, Failures, Imitations, NftMetadataFetcher, OperatorNames, TopAccounts, TransactionDetails,
     TransactionTraces,
 };
 use node::NodeClient;
@@ -56,6 +56,8 @@ pub struct Services {
     pub known: Arc<KnownContracts>,
     pub calls: Arc<ContractCalls>,
     pub interfaces: Arc<Interfaces>,
+    /// Which tokens imitate others.
+    pub imitations: Arc<Imitations>,
     pub jobs: VerificationJobs,
 }
 
@@ -79,6 +81,7 @@ impl Services {
             sync: sync.clone(),
         });
         Self {
+            imitations: Arc::new(Imitations::new(Arc::clone(&chain), Arc::clone(&parts.operator_names))),
             operator_names: parts.operator_names,
             accounts: Arc::new(Accounts::new(node.clone(), store.accounts(), sync.clone())),
             allowances: Arc::new(Allowances::new(node.clone())),

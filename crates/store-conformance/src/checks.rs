@@ -168,7 +168,8 @@ async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {
         let token = token.filter(|metadata| metadata.is_read());
         let token = token.map(|metadata| TokenName { symbol: metadata.symbol, name: metadata.name });
         let code_hash = subject.reader.find_code_hash(*address).await.expect("code hash");
-        assert_eq!(facts, AddressFacts { code_hash, token });
+        let has_no_code = code_hash.is_none() && model.was_code_fetched(*address);
+        assert_eq!(facts, AddressFacts { code_hash, has_no_code, token });
         let found = subject.reader.find_address(*address).await.expect("address");
         assert_eq!(found, model.find_address(*address));
         let overview = subject.reader.find_address_overview(*address, 5).await.expect("overview");

@@ -100,6 +100,12 @@ impl Model {
         }
     }
 
+    /// Whether the code at an address was fetched, also if there was none.
+    #[must_use]
+    pub fn was_code_fetched(&self, address: Address) -> bool {
+        self.codes.contains_key(&address)
+    }
+
     /// Addresses that were seen to have code that was never fetched.
     #[must_use]
     pub fn unfetched_codes(&self) -> Vec<Address> {

@@ -11,6 +11,7 @@ use quick_cache::sync::Cache;
 use services::Services;
 
 use crate::{
+    api_limits::ApiLimits,
     base_path::BasePath,
     branding::Branding,
     budget::PageBudget,
@@ -33,6 +34,7 @@ pub struct WebParts {
     pub branding: Branding,
     /// With one, there is a sitemap, and pages name their canonical URLs.
     pub public_url: Option<PublicUrl>,
+    pub api_limits: ApiLimits,
     /// Pages per minute and client; None means unlimited.
     pub pages_per_minute: Option<NonZeroU32>,
     pub proxies: TrustedProxies,
@@ -54,6 +56,7 @@ pub(crate) struct WebState {
     pub(crate) known_names: Cache<Address, CachedName>,
     pub(crate) verified_names: VerifiedNames,
     pub(crate) days: RecentDays,
+    pub(crate) api_limits: ApiLimits,
     pub(crate) budget: Arc<PageBudget>,
 }
 
@@ -78,6 +81,7 @@ impl WebState {
             node_calls: NodeCalls::new(Arc::clone(&budget)),
             budget,
             names: parts.names,
+            api_limits: parts.api_limits,
             tour: parts.tour,
             known_names: name_cache(),
             base_path,

@@ -70,7 +70,8 @@ async fn get_balance_history(
     // The balance of an indexed block is valid until the index changes; that of another one until the node responds again.
     let may_be_known_later = [Inexact::BalanceOfOtherBlock, Inexact::Unconfirmed];
     let is_of_index = !may_be_known_later.iter().any(|reason| history.inexact.contains(reason));
-    let history = wire::BalanceHistory::new(address, history, app.token_prefix());
+    let imitations = app.imitations.among(history.token.iter().collect()).await?;
+    let history = wire::BalanceHistory::new(address, history, app.token_prefix(), &imitations);
     let response = JsonResponse::new(history, Freshness::UntilNextBlock);
     Ok(if is_of_index { response.cacheable() } else { response })
 }

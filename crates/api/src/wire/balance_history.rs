@@ -1,5 +1,5 @@
 use domain::TokenPrefix;
-use enrichment::Inexact;
+use enrichment::{FoundImitations, Inexact};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -98,10 +98,15 @@ impl From<Inexact> for InexactReason {
 
 impl BalanceHistory {
     #[must_use]
-    pub fn new(address: domain::Address, history: enrichment::BalanceHistory, prefix: TokenPrefix) -> Self {
+    pub fn new(
+        address: domain::Address,
+        history: enrichment::BalanceHistory,
+        prefix: TokenPrefix,
+        imitations: &FoundImitations,
+    ) -> Self {
         Self {
             address: address.into(),
-            token: history.token.map(|token| Token::new(token, prefix, history.coverage)),
+            token: history.token.map(|token| Token::new(token, prefix, history.coverage, imitations)),
             points: history.points.into_iter().map(BalancePoint::from).collect(),
             thinned: history.is_thinned,
             complete_from: history.complete_from,
@@ -147,7 +152,12 @@ mod tests {
             inexact: [Inexact::BelowZero, Inexact::BalancesFromContract].into(),
             coverage: Coverage { first_block: Some(0) },
         };
-        let history = BalanceHistory::new(domain::Address::repeat_byte(0xaa), history, TokenPrefix::Bep);
+        let history = BalanceHistory::new(
+            domain::Address::repeat_byte(0xaa),
+            history,
+            TokenPrefix::Bep,
+            &FoundImitations::default(),
+        );
         insta::assert_json_snapshot!(history);
     }
 }

@@ -134,7 +134,7 @@ async fn every_internal_transaction_equals_the_trace_before_and_after_reorgs_and
     assert!(page.contains("execution reverted") && page.contains("selfdestruct"), "{page}");
     let hash = explorer.json("/api/v1/internal-transactions").await["internalTransactions"][0]["txHash"].clone();
     let page = explorer.get(&format!("/tx/{}", hash.as_str().unwrap())).await.text;
-    assert!(page.contains("Internal transactions</h2>"), "{page}");
+    assert!(page.contains("id=\"internal\""), "{page}");
     let detail = explorer.json(&format!("/api/v1/addresses/{}", lower_hex(paid))).await;
     assert_eq!((&detail["txCount"], &detail["internalTransactionsFrom"]), (&json!(0), &json!(0)), "{detail}");
 

@@ -52,7 +52,9 @@ impl ReadSnapshot {
         let token = token
             .filter(TokenMetadata::is_read)
             .map(|metadata| TokenName { symbol: metadata.symbol, name: metadata.name });
-        Ok(AddressFacts { code_hash: self.code_hash(id)?, token })
+        let code_hash = self.code_hash(id)?;
+        let has_no_code = code_hash.is_none() && self.is_code_known(id)?;
+        Ok(AddressFacts { code_hash, has_no_code, token })
     }
 
     pub(crate) fn find_address(&self, address: Address) -> Result<Option<AddressSummary>, StoreError> {

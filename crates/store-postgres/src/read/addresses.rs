@@ -148,14 +148,15 @@ pub(crate) async fn describe_addresses(
     client: &dyn Connection,
     addresses: &[Address],
 ) -> Result<Vec<AddressFacts>, StoreError> {
-    let sql = "select c.hash, t.symbol, t.name from unnest($1::bytea[]) with ordinality asked (address, n)
+    let sql = "select c.hash, t.symbol, t.name, c.address is not null from unnest($1::bytea[]) with ordinality asked (address, n)
         left join address a on a.address = asked.address left join address_code c on c.address = a.id
         left join token t on t.id = a.id order by asked.n";
     let addresses: Vec<&[u8]> = addresses.iter().map(|address| address.as_slice()).collect();
     let facts = |row: &Row| {
         let token = row.option_text(1)?.zip(row.option_text(2)?);
         let token = token.map(|(symbol, name)| TokenName { symbol, name });
-        Ok(AddressFacts { code_hash: row.option_hash(0)?, token })
+        let code_hash = row.option_hash(0)?;
+        Ok(AddressFacts { has_no_code: code_hash.is_none() && row.value::<bool>(3)?, code_hash, token })
     };
     query(client, sql, &[&addresses]).await?.iter().map(facts).collect()
 }

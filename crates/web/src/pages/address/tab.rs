@@ -3,19 +3,17 @@ use domain::{CreditClass, Page};
 
 use super::{
     approvals::ApprovalsView, balance::BalanceView, contract::ContractView, nfts::NftRow, tab_name::TabName,
-    tab_request::TabRequest, tokens::TokenRow,
+    tab_request::TabRequest, tokens::TokenRow, transfers::ListedTransfers,
 };
 use crate::{
     error::PageError,
-    view::{
-        BlockLink, CreditRow, InternalRow, ListFile, ListedLog, TracedRangeView, TradeRow, TransactionRow, TransferRow,
-    },
+    view::{BlockLink, CreditRow, InternalRow, ListFile, ListedLog, TracedRangeView, TradeRow, TransactionRow},
 };
 
 /// The content of a tab.
 pub(super) enum Tab {
     Transactions(Vec<TransactionRow>),
-    Transfers(Vec<TransferRow>),
+    Transfers(ListedTransfers),
     Tokens(Vec<TokenRow>),
     Nfts(Vec<NftRow>),
     Approvals(ApprovalsView),
@@ -33,7 +31,10 @@ impl TabRequest<'_> {
     pub(super) async fn read(&self, name: TabName) -> Result<(Tab, Option<u64>), PageError> {
         Ok(match name {
             TabName::Transactions => listed(Tab::Transactions, self.transaction_rows().await?),
-            TabName::Transfers => listed(Tab::Transfers, self.transfer_rows().await?),
+            TabName::Transfers => {
+                let (listed, total) = self.transfer_rows().await?;
+                (Tab::Transfers(listed), Some(total))
+            }
             TabName::Tokens => listed(Tab::Tokens, self.token_rows().await?),
             TabName::Nfts => listed(Tab::Nfts, self.nft_rows().await?),
             TabName::Trades => listed(Tab::Trades, self.trade_rows().await?),
