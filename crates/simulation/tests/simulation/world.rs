@@ -163,8 +163,7 @@ impl World {
         self.record(format!("reorg of {depth} to {} {}", self.chain.head().number, self.chain.head().hash));
     }
 
-    /// A block as an honest node serves it.
-    pub(crate) fn serve(&self, number: u64) -> ServedBlock {
+    fn serve(&self, number: u64) -> ServedBlock {
         let call = |method: &str, params: Value| {
             let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
             let answer = self.chain.answer(request.to_string().as_bytes()).unwrap();
