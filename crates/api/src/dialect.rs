@@ -14,7 +14,6 @@ use verification::VerifyClient;
 
 pub use crate::layers::{DialectAdmission, DialectRules};
 use crate::{
-    clock::unix_now,
     error::ApiError,
     layers::Admission,
     limits::{FairSlots, LimitDecision, Slot, SlotBounds},
@@ -56,7 +55,7 @@ pub struct Entry {
 impl Entry {
     /// Writes the rate limit headers.
     pub fn write_headers(&self, headers: &mut HeaderMap) {
-        self.limits.write_headers(headers, unix_now());
+        self.limits.write_headers(headers, unix_time::now());
         if let (Some(seconds), Err(_)) = (self.limits.retry_after(), &self.owner) {
             headers.insert(RETRY_AFTER, seconds.into());
         }

@@ -1,6 +1,6 @@
 use alloy_primitives::{Address, B256, U256};
 
-use crate::{BlockNumber, Charges, Fee, Payment};
+use crate::{BlockNumber, Charges, Fee, Payment, difference::differing};
 
 /// The function selector: the first four bytes of the call data.
 pub type Selector = [u8; 4];
@@ -56,7 +56,68 @@ impl Transaction {
     }
 }
 
+impl Fee {
+    /// What a transaction paid, given the base fee of its block.
+    #[must_use]
+    pub fn of(tx: &Transaction, base_fee: Option<u128>) -> Self {
+        Self::for_gas(tx.gas_used, tx.gas_price, tx.charges.as_deref(), base_fee)
+    }
+}
+
 impl Transaction {
+    /// A sample in which all that does not follow from its block and its addresses is made of random bits, for tests: numbers of all
+    /// sizes, and values that may be missing.
+    #[must_use]
+    pub fn varied(mut bits: impl FnMut() -> u64) -> Self {
+        let shift = usize::try_from(bits() % 257).unwrap_or_default();
+        let value = U256::from_limbs([bits(), bits(), bits(), bits()]) >> shift;
+        Self {
+            value,
+            nonce: bits() >> (30 + bits() % 34),
+            gas_used: 21_000 + bits() % 10_000_000,
+            gas_price: (u128::from(bits()) << 16 | u128::from(bits() >> 48)) >> (bits() % 80),
+            succeeded: bits() % 10 > 0,
+            method: (bits() % 10 < 6).then(|| bits().to_be_bytes()).and_then(|bytes| bytes.first_chunk().copied()),
+            ..Self::sample()
+        }
+    }
+
+    /// The fields in which two versions of a transaction differ. Those of its block are compared with the block.
+    #[must_use]
+    pub fn differences(&self, other: &Self) -> Vec<&'static str> {
+        // Every field is named, so that a new one is compared, too.
+        let Self {
+            hash,
+            block_number: _,
+            block_hash: _,
+            index: _,
+            timestamp: _,
+            from,
+            to,
+            created,
+            value,
+            nonce,
+            gas_used,
+            gas_price,
+            charges,
+            succeeded,
+            method,
+        } = other;
+        differing([
+            ("hash", self.hash == *hash),
+            ("sender", self.from == *from),
+            ("receiver", self.to == *to),
+            ("created contract", self.created == *created),
+            ("value", self.value == *value),
+            ("nonce", self.nonce == *nonce),
+            ("status", self.succeeded == *succeeded),
+            ("gas used", self.gas_used == *gas_used),
+            ("gas price", self.gas_price == *gas_price),
+            ("fee", self.charges == *charges),
+            ("method", self.method == *method),
+        ])
+    }
+
     /// All that it paid, in wei of the chain's coin.
     #[must_use]
     pub fn fee(&self) -> U256 {

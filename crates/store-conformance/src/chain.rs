@@ -140,7 +140,7 @@ impl RandomChain {
             1 => Some(self.new_address()),
             _ => Some(self.known_address()),
         };
-        let succeeded = self.rng.random_bool(0.9);
+        let varied = Transaction::varied(|| self.rng.random());
         Transaction {
             hash: self.rng.random::<[u8; 32]>().into(),
             block_number: block.number,
@@ -149,14 +149,10 @@ impl RandomChain {
             timestamp: block.timestamp,
             from,
             to,
-            created: (creates && succeeded).then(|| self.new_address()),
-            value: U256::from_limbs(self.rng.random()) >> self.rng.random_range(0..257_usize),
-            nonce: self.rng.random_range(0..1 << 34),
-            gas_used: self.rng.random_range(21_000..10_000_000),
-            gas_price: self.rng.random_range(0..1 << 80),
+            created: (creates && varied.succeeded).then(|| self.new_address()),
             charges: self.charges().boxed(),
-            succeeded,
-            method: (!creates && self.rng.random_bool(0.6)).then(|| self.rng.random()),
+            method: varied.method.filter(|_| !creates),
+            ..varied
         }
     }
 

@@ -12,7 +12,6 @@ use client_address::{Client, TrustedProxies};
 use super::dialect_rules::{DialectAdmission, DialectRules};
 use crate::{
     ApiMetrics,
-    clock::unix_millis_now,
     error::ApiError,
     keys::{Caller, KeyRing, KeyText},
     limits::{LimitDecision, LimitedCaller, RateLimits},
@@ -84,7 +83,7 @@ impl Admission {
             (None, Identity::Unknown(error)) => Err(error),
             (None, Identity::Known(caller)) => {
                 if let Caller(Some(key)) = &caller {
-                    self.keys.count_use(key, unix_millis_now());
+                    self.keys.count_use(key, unix_time::millis());
                 }
                 Ok(caller)
             }

@@ -31,7 +31,6 @@ use super::{
     url_length,
 };
 use crate::{
-    clock::unix_now,
     error::ApiError,
     response_cache::{CachedRequest, MinBlock, ResponseCache},
 };
@@ -87,7 +86,7 @@ impl Parts {
         // Errors get these headers too.
         let headers = response.headers_mut();
         if let Some(limits) = limits {
-            limits.write_headers(headers, unix_now());
+            limits.write_headers(headers, unix_time::now());
         }
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         id.write_header(headers);
