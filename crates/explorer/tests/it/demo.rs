@@ -62,7 +62,7 @@ async fn the_demo_comes_up_alive_and_keeps_what_its_banner_promises() {
     .await;
 
     let ended = demo.stop(Signal::Interrupt).await;
-    assert_prompt_stop(&ended).await;
+    assert_prompt_stop(&ended);
     assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0, "nothing is kept");
 }
 
