@@ -1,4 +1,4 @@
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, B256, Bytes, U256};
 
 use crate::{BlockNumber, Charges, Fee, Payment};
 
@@ -23,6 +23,10 @@ pub struct Transaction {
     pub value: U256,
     pub nonce: u64,
     pub gas_used: u64,
+    /// The most gas that it may use; None for a type of transaction without such a limit.
+    pub gas_limit: Option<u64>,
+    /// Gas used in the block up to and including this transaction; None if the node does not tell it.
+    pub cumulative_gas_used: Option<u64>,
     /// The effective gas price in wei.
     pub gas_price: u128,
     /// None if it pays for its gas alone, in the chain's coin.
@@ -30,9 +34,21 @@ pub struct Transaction {
     pub succeeded: bool,
     /// None for less than four bytes of call data, and for contract creations.
     pub method: Option<Selector>,
+    /// Call data or creation code; None if it has more than [`Transaction::MAX_INPUT`] bytes.
+    pub input: Option<Bytes>,
 }
 
 impl Transaction {
+    /// A longer input is not kept: a page of transactions must fit in memory, whatever they call.
+    pub const MAX_INPUT: usize = 4 * 1024;
+
+    /// An input as it is kept.
+    #[must_use]
+    pub fn kept_input(input: &Bytes) -> Option<Bytes> {
+        // A copy, so that a row does not hold the response of the node in memory.
+        (input.len() <= Self::MAX_INPUT).then(|| Bytes::copy_from_slice(input))
+    }
+
     /// A successful call of the largest value, for tests.
     #[must_use]
     pub fn sample() -> Self {
@@ -48,10 +64,13 @@ impl Transaction {
             value: U256::MAX,
             nonce: 9,
             gas_used: 21_000,
+            gas_limit: Some(90_000),
+            cumulative_gas_used: Some(1_021_000),
             gas_price: 1_000_000_007,
             charges: None,
             succeeded: true,
             method: Some([0xa9, 0x05, 0x9c, 0xbb]),
+            input: Some(Bytes::from_static(&[0xa9, 0x05, 0x9c, 0xbb, 0, 0, 7])),
         }
     }
 }

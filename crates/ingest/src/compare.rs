@@ -186,10 +186,13 @@ fn transaction_differences(stored: &[Transaction], node: &[Transaction]) -> Vec<
             value,
             nonce,
             gas_used,
+            gas_limit,
+            cumulative_gas_used,
             gas_price,
             charges,
             succeeded,
             method,
+            input,
         } = node;
         let fields = [
             ("hash", stored.hash == *hash),
@@ -200,9 +203,12 @@ fn transaction_differences(stored: &[Transaction], node: &[Transaction]) -> Vec<
             ("nonce", stored.nonce == *nonce),
             ("status", stored.succeeded == *succeeded),
             ("gas used", stored.gas_used == *gas_used),
+            ("gas limit", stored.gas_limit == *gas_limit),
+            ("cumulative gas", stored.cumulative_gas_used == *cumulative_gas_used),
             ("gas price", stored.gas_price == *gas_price),
             ("fee", stored.charges == *charges),
             ("method", stored.method == *method),
+            ("input", stored.input == *input),
         ];
         let index = *index;
         differing(fields).map(move |field| Difference::Transaction { index, field }).collect::<Vec<_>>()
@@ -305,10 +311,13 @@ mod tests {
             value: U256::ONE,
             nonce: 1,
             gas_used: 21_000,
+            gas_limit: Some(30_000),
+            cumulative_gas_used: Some(21_000),
             gas_price: 1,
             charges: None,
             succeeded: true,
             method: None,
+            input: None,
         };
         assert_eq!(transaction_differences(std::slice::from_ref(&tx), std::slice::from_ref(&tx)), []);
         let failed = Transaction { succeeded: false, gas_used: 1, ..tx.clone() };

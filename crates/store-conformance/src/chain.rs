@@ -1,7 +1,7 @@
 use domain::{
-    Address, ApprovalEvent, ApprovalScope, B256, Block, BlockChanges, Charges, DAY, InnerCreation, InternalBlock,
-    InternalEvent, InternalKind, Involvement, LogEvent, Payment, Pool, PoolStyle, TokenKind, TouchedHolder,
-    TradeDirection, TradeEvent, Transaction, TransferEvent, U256,
+    Address, ApprovalEvent, ApprovalScope, B256, Block, BlockChanges, Bytes, Charges, DAY, InnerCreation,
+    InternalBlock, InternalEvent, InternalKind, Involvement, LogEvent, Payment, Pool, PoolStyle, Selector, TokenKind,
+    TouchedHolder, TradeDirection, TradeEvent, Transaction, TransferEvent, U256,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
@@ -141,6 +141,7 @@ impl RandomChain {
             _ => Some(self.known_address()),
         };
         let succeeded = self.rng.random_bool(0.9);
+        let method = (!creates && self.rng.random_bool(0.6)).then(|| self.rng.random());
         Transaction {
             hash: self.rng.random::<[u8; 32]>().into(),
             block_number: block.number,
@@ -153,11 +154,29 @@ impl RandomChain {
             value: U256::from_limbs(self.rng.random()) >> self.rng.random_range(0..257_usize),
             nonce: self.rng.random_range(0..1 << 34),
             gas_used: self.rng.random_range(21_000..10_000_000),
+            gas_limit: self.rng.random_bool(0.95).then(|| self.rng.random_range(21_000..30_000_000)),
+            cumulative_gas_used: self.rng.random_bool(0.95).then(|| self.rng.random_range(21_000..1 << 40)),
             gas_price: self.rng.random_range(0..1 << 80),
             charges: self.charges().boxed(),
             succeeded,
-            method: (!creates && self.rng.random_bool(0.6)).then(|| self.rng.random()),
+            method,
+            input: self.input(method),
         }
+    }
+
+    /// Beginning with the selector, then words of a few bytes, as call data mostly is; None as for a long one.
+    fn input(&mut self, method: Option<Selector>) -> Option<Bytes> {
+        let mut input: Vec<u8> = method.into_iter().flatten().collect();
+        match self.rng.random_range(0..10) {
+            0 => return None,
+            1..4 => input.extend((0..self.rng.random_range(0..70)).map(|_| self.rng.random::<u8>())),
+            _ => {
+                for _ in 0..self.rng.random_range(0..5) {
+                    input.extend(U256::from(self.rng.random::<u64>()).to_be_bytes::<32>());
+                }
+            }
+        }
+        Some(input.into())
     }
 
     /// Mostly none, as for transactions that pay for their gas alone.

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Of the index: increased by every change that other versions cannot read. An older index is filled again.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 /// Of the records: increased by every change that other versions cannot read, with a step in `upgrade.rs`.
 pub const RECORDS: u32 = 1;
 

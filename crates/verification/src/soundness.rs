@@ -193,10 +193,13 @@ impl World {
                 value: U256::ZERO,
                 nonce: 0,
                 gas_used: 0,
+                gas_limit: None,
+                cumulative_gas_used: None,
                 gas_price: 0,
                 charges: None,
                 succeeded: true,
                 method: None,
+                input: None,
             })
             .collect();
         for ((address, runtime, creation), tx) in created.into_iter().zip(&transactions) {

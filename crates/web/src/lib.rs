@@ -7,7 +7,6 @@
 mod assets;
 mod base_path;
 mod branding;
-mod budget;
 mod error;
 mod form;
 mod frame;

@@ -96,10 +96,13 @@ impl ReadSnapshot {
             value: row.value,
             nonce: row.nonce,
             gas_used: row.gas_used,
+            gas_limit: row.gas_limit,
+            cumulative_gas_used: row.cumulative_gas_used,
             gas_price: row.gas_price,
             charges: row.charges,
             succeeded: row.succeeded,
             method: row.method,
+            input: row.input,
         })
     }
 }

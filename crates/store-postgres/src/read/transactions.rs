@@ -1,6 +1,6 @@
 use domain::{
-    Address, B256, Charges, Page, PageRequest, Payment, Selector, Transaction, TransactionEvents, TransactionFilter,
-    U256,
+    Address, B256, Bytes, Charges, Page, PageRequest, Payment, Selector, Transaction, TransactionEvents,
+    TransactionFilter, U256,
 };
 use store::{ListKind, Parties, StoreError};
 use tokio_postgres::Row;
@@ -22,7 +22,8 @@ use crate::{
 const TRANSACTIONS: Rows = Rows {
     columns:
         "t.hash, t.block, b.hash, t.id - b.transactions, b.timestamp, f.address, r.address, c.address, t.value, t.nonce,
-        t.gas_used, t.gas_price, t.succeeded, t.method, t.blob_fee, t.l1_fee, t.operator_fee, t.fee_currency",
+        t.gas_used, t.gas_price, t.succeeded, t.method, t.blob_fee, t.l1_fee, t.operator_fee, t.fee_currency,
+        t.gas_limit, t.cumulative_gas_used, t.input",
     joins: "left join transaction t on t.id = u.id left join block b on b.number = t.block
         left join address f on f.id = t.sender left join address r on r.id = t.receiver
         left join address c on c.id = t.created",
@@ -56,10 +57,13 @@ fn transaction_from_row(row: &Row) -> Result<Transaction, StoreError> {
         value: row.amount(10)?,
         nonce: row.u64(11)?,
         gas_used: row.u64(12)?,
+        gas_limit: row.option_u64(20)?,
+        cumulative_gas_used: row.option_u64(21)?,
         gas_price: row.u128(13)?,
         charges: charges_from_row(row, 16)?.boxed(),
         succeeded: row.value(14)?,
         method: method.transpose()?,
+        input: row.value::<Option<&[u8]>>(22)?.map(Bytes::copy_from_slice),
     })
 }
 

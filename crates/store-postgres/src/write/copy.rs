@@ -248,6 +248,9 @@ pub(super) async fn transactions(tx: &Transaction<'_>, rows: &[TransactionCopy])
         Type::NUMERIC,
         Type::NUMERIC,
         Type::BYTEA,
+        Type::INT8,
+        Type::INT8,
+        Type::BYTEA,
     ];
     copy(tx, "transaction", &types, rows, |TransactionCopy { id, tx, from, to, created }, out| {
         let charges = tx.charges.as_deref();
@@ -274,6 +277,9 @@ pub(super) async fn transactions(tx: &Transaction<'_>, rows: &[TransactionCopy])
             &charged(|charges| charges.l1),
             &charged(|charges| charges.operator),
             &currency,
+            &tx.gas_limit.map(int8),
+            &tx.cumulative_gas_used.map(int8),
+            &tx.input.as_ref().map(|input| -> &[u8] { input }),
         ])
     })
     .await

@@ -1,10 +1,9 @@
-//! Rate limits: at most N requests in any 60 seconds per key and per client without a key, and a limit per client over all
-//! keys that it uses.
+//! Rate limits: a cost of at most N in any 60 seconds per key and per client without a key, and if the operator wants it, a
+//! limit per client over all keys that it uses. A plain request costs 1.
 
 #[cfg(test)]
 mod brute_force;
 mod decision;
-mod fair_slots;
 mod headers;
 mod request_log;
 mod shared;
@@ -13,10 +12,9 @@ mod windows;
 use std::{num::NonZeroU32, sync::Arc};
 
 use client_address::Client;
-pub(crate) use decision::{LimitDecision, Quota};
+pub use decision::{LimitDecision, Quota};
 use domain::ApiKeyId;
-pub(crate) use fair_slots::{FairSlots, NoSlot, Slot, SlotBounds};
-pub(crate) use headers::{LIMIT, POLICY, RATE_LIMIT, REMAINING, RESET};
+pub use headers::{COST, LIMIT, POLICY, RATE_LIMIT, REMAINING, RESET};
 use request_log::{Moment, RequestLog};
 use shared::{Counted, SharedLimits};
 use store::SharedQuotas;
@@ -26,25 +24,27 @@ use windows::{Bounds, Windows};
 /// Enough for a busy public service; about 30 MB when every caller is at its limit.
 const BOUNDS: Bounds = Bounds { own: 1 << 17, shared: 1 << 12 };
 
-/// Requests per minute; None means unlimited.
+/// Cost per minute; None means unlimited.
 #[derive(Debug, Clone, Copy)]
 pub struct LimitConfig {
     /// Per client without a key.
     pub anonymous: Option<NonZeroU32>,
-    /// Per client over all its keys. A key with a higher limit raises it.
+    /// Per client over all its keys. A key with a higher limit raises it. None by default: each key has its limit, however
+    /// many people share an address.
     pub keyed_client: Option<NonZeroU32>,
 }
 
 impl Default for LimitConfig {
     fn default() -> Self {
-        Self { anonymous: NonZeroU32::new(10), keyed_client: NonZeroU32::new(600) }
+        Self { anonymous: NonZeroU32::new(10), keyed_client: None }
     }
 }
 
 /// The caller whose quota a request uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LimitedCaller {
+pub enum LimitedCaller {
     Anonymous,
+    /// With a key that has a limit.
     WithKey {
         id: ApiKeyId,
         requests_per_minute: u32,
@@ -53,7 +53,8 @@ pub(crate) enum LimitedCaller {
     Unlimited,
 }
 
-pub(crate) struct RateLimits {
+/// Counts what requests cost.
+pub struct RateLimits {
     config: LimitConfig,
     started: Instant,
     anonymous: Windows<Client>,
@@ -64,7 +65,8 @@ pub(crate) struct RateLimits {
 }
 
 impl RateLimits {
-    pub(crate) fn new(config: LimitConfig) -> Self {
+    #[must_use]
+    pub fn new(config: LimitConfig) -> Self {
         Self::bounded(config, BOUNDS)
     }
 
@@ -80,31 +82,37 @@ impl RateLimits {
     }
 
     /// Counts together with all other processes.
-    pub(crate) fn shared_by(self, quotas: Option<Arc<dyn SharedQuotas>>) -> Self {
+    #[must_use]
+    pub fn shared_by(self, quotas: Option<Arc<dyn SharedQuotas>>) -> Self {
         Self { shared: quotas.map(SharedLimits::new), ..self }
     }
 
-    /// Allows a request and counts it, or rejects it and does not.
-    pub(crate) async fn try_acquire(&self, client: Client, caller: LimitedCaller) -> LimitDecision {
+    /// Allows a request and counts its cost, or rejects it and does not. A request that costs more than the whole limit is
+    /// allowed if nothing else is counted.
+    pub async fn try_acquire(&self, client: Client, caller: LimitedCaller, cost: u32) -> LimitDecision {
+        let cost = self.counted(client, caller).iter().map(|(_, limit)| *limit).fold(cost.max(1), u32::min);
         if let Some(shared) = self.shared.as_ref().filter(|_| caller != LimitedCaller::Unlimited) {
-            match shared.try_acquire(&self.counted(client, caller)).await {
+            match shared.try_acquire(&self.counted(client, caller), cost).await {
                 Ok(decision) => return decision,
                 Err(error) => tracing::warn!(%error, "requests are counted by this process alone"),
             }
         }
-        self.try_acquire_at(client, caller, self.now())
+        self.try_acquire_at(client, caller, cost, self.now())
     }
 
     /// The state of an anonymous caller's quota, without counting a request.
-    pub(crate) async fn peek(&self, client: Client) -> LimitDecision {
+    pub async fn peek(&self, client: Client) -> LimitDecision {
         if let Some(shared) = &self.shared
             && let Ok(decision) = shared.peek(&self.counted(client, LimitedCaller::Anonymous)).await
         {
             return decision;
         }
         let now = self.now();
-        let state = |limit: NonZeroU32| self.anonymous.peek(client, |log| log.state(limit.get(), now));
-        LimitDecision::new([self.config.anonymous.map(|limit| Quota { name: "anonymous", state: state(limit) }), None])
+        let state = |limit: NonZeroU32| self.anonymous.peek(client, |log| log.state(limit.get(), 1, now));
+        LimitDecision::uncounted([
+            self.config.anonymous.map(|limit| Quota { name: "anonymous", state: state(limit) }),
+            None,
+        ])
     }
 
     /// What a request is counted by, with the limits.
@@ -127,20 +135,20 @@ impl RateLimits {
         Moment(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    fn try_acquire_at(&self, client: Client, caller: LimitedCaller, now: Moment) -> LimitDecision {
+    fn try_acquire_at(&self, client: Client, caller: LimitedCaller, cost: u32, now: Moment) -> LimitDecision {
         match caller {
-            LimitedCaller::Unlimited => LimitDecision::new([None, None]),
+            LimitedCaller::Unlimited => LimitDecision::unlimited(cost),
             LimitedCaller::Anonymous => {
-                let Some(limit) = self.config.anonymous else { return LimitDecision::new([None, None]) };
-                self.anonymous.with(client, now, |log| acquire_both(("anonymous", limit.get(), log), None, now))
+                let Some(limit) = self.config.anonymous else { return LimitDecision::unlimited(cost) };
+                self.anonymous.with(client, now, |log| acquire_both(("anonymous", limit.get(), log), None, cost, now))
             }
             // Lock order: keys before clients.
             LimitedCaller::WithKey { id, requests_per_minute } => self.keys.with(id, now, |key_log| {
                 let key = ("key", requests_per_minute, key_log);
-                let Some(limit) = self.config.keyed_client else { return acquire_both(key, None, now) };
+                let Some(limit) = self.config.keyed_client else { return acquire_both(key, None, cost, now) };
                 let limit = limit.get().max(requests_per_minute);
                 self.keyed_clients
-                    .with(client, now, |client_log| acquire_both(key, Some(("ip", limit, client_log)), now))
+                    .with(client, now, |client_log| acquire_both(key, Some(("ip", limit, client_log)), cost, now))
             }),
         }
     }
@@ -149,16 +157,23 @@ impl RateLimits {
 type LocalQuota<'a> = (&'static str, u32, &'a mut RequestLog);
 
 /// A request is counted in both logs if both allow it, and in neither otherwise.
-fn acquire_both(first: LocalQuota<'_>, second: Option<LocalQuota<'_>>, now: Moment) -> LimitDecision {
+fn acquire_both(first: LocalQuota<'_>, second: Option<LocalQuota<'_>>, cost: u32, now: Moment) -> LimitDecision {
     let mut counted = [Some(first), second];
-    let allowed = counted.iter_mut().flatten().all(|(_, limit, log)| log.state(*limit, now).remaining > 0);
+    let allowed = counted.iter_mut().flatten().all(|(_, limit, log)| log.state(*limit, cost, now).remaining >= cost);
     let quotas = counted.map(|counted| {
         counted.map(|(name, limit, log)| {
             if allowed {
-                log.record(now);
+                log.record(cost, now);
             }
-            Quota { name, state: log.state(limit, now) }
+            // What is left for the next request, or when there will be enough for this one.
+            Quota { name, state: log.state(limit, if allowed { 1 } else { cost }, now) }
         })
     });
-    LimitDecision { rejected: !allowed, quotas }
+    LimitDecision { rejected: !allowed, cost, quotas }
+}
+
+impl std::fmt::Debug for RateLimits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RateLimits").field("config", &self.config).finish_non_exhaustive()
+    }
 }
