@@ -28,3 +28,27 @@ pub fn router(state: ApiState, dialects: Vec<Dialect>) -> Router {
     }
     layers::wrap(router, admission, cache, rules, indexed_block)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use admission::{Area, prices};
+
+    use super::*;
+
+    #[test]
+    fn every_route_has_a_price() {
+        let priced: BTreeSet<&str> = prices()
+            .iter()
+            .filter(|price| matches!(price.area, Area::Api | Area::Free))
+            .map(|price| price.route)
+            .collect();
+        let routes = list_routes();
+        let missing: Vec<_> = routes.iter().filter(|route| !priced.contains(route.as_str())).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+        let unknown = prices().iter().filter(|price| price.area == Area::Api).map(|price| price.route);
+        let unknown: Vec<_> = unknown.filter(|price| !routes.iter().any(|route| route == price)).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
+}

@@ -340,7 +340,12 @@ const PRICES: &[Price] = &[
     },
     Price { area: Area::Pages, route: "/address/{address}/call", work: Work { node_calls: 10, ..PLAIN }, note: "" },
     Price { area: Area::Pages, route: "/address/{address}/encode", work: Work { node_calls: 10, ..PLAIN }, note: "" },
-    Price { area: Area::Pages, route: "/verify", work: Work { node_calls: 10, compilations: 1, ..PLAIN }, note: "" },
+    Price {
+        area: Area::Pages,
+        route: "/verify",
+        work: Work { node_calls: 10, compilations: 1, kilobytes: 20_480, ..PLAIN },
+        note: "a form of 6 MB takes as long to parse as twenty pages",
+    },
     Price { area: Area::Pages, route: "/sitemap/{name}", work: Work { rows: 10_000, ..PLAIN }, note: "" },
     Price { area: Area::Free, route: "/assets/{name}", work: PLAIN, note: "in memory" },
     Price { area: Area::Free, route: "/favicon.ico", work: PLAIN, note: "in memory" },

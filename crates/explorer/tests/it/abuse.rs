@@ -7,6 +7,7 @@ mod forms;
 mod lists;
 mod node_calls;
 mod slow_readers;
+mod verification;
 
 use std::net::Ipv4Addr;
 
