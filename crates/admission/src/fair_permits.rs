@@ -4,6 +4,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
 /// How many may work at a time.
@@ -67,11 +68,16 @@ impl<K: Hash + Eq + Copy> FairPermits<K> {
     ///
     /// # Errors
     /// If too many requests of the client wait already.
-    pub async fn acquire(&self, client: K) -> Result<Permit<K>, TooManyWaiting> {
-        let Some(mut place) = self.0.join(client)? else { return Ok(self.permit(client)) };
-        // The sender is dropped only with the queue, whose owner this is.
-        let _ = (&mut place.woken).await;
-        Ok(self.permit(client))
+    pub fn acquire(&self, client: K) -> BoxFuture<'_, Result<Permit<K>, TooManyWaiting>>
+    where
+        K: Send + Sync,
+    {
+        Box::pin(async move {
+            let Some(mut place) = self.0.join(client)? else { return Ok(self.permit(client)) };
+            // The sender is dropped only with the queue, whose owner this is.
+            let _ = (&mut place.woken).await;
+            Ok(self.permit(client))
+        })
     }
 
     fn permit(&self, client: K) -> Permit<K> {
@@ -189,7 +195,7 @@ mod tests {
     async fn one_client_cannot_take_all_permits() {
         let permits = permits(8, 2);
         let held = [permits.acquire(1).await.unwrap(), permits.acquire(1).await.unwrap()];
-        let mut third = Box::pin(permits.acquire(1));
+        let mut third = permits.acquire(1);
         assert!(poll_once(&mut third).is_none(), "it has its share");
         let other = permits.acquire(2).await.unwrap();
         drop(held);
@@ -205,9 +211,9 @@ mod tests {
         for _ in 0..3 {
             held.push(permits.acquire(1).await.unwrap());
         }
-        let mut greedy: Vec<_> = (0..3).map(|_| Box::pin(permits.acquire(1))).collect();
+        let mut greedy: Vec<_> = (0..3).map(|_| permits.acquire(1)).collect();
         assert!(greedy.iter_mut().all(|one| poll_once(one).is_none()));
-        let mut late = Box::pin(permits.acquire(2));
+        let mut late = permits.acquire(2);
         assert!(poll_once(&mut late).is_none());
         held.pop();
         let late = poll_once(&mut late).expect("although three requests of the other client came before");
@@ -221,8 +227,8 @@ mod tests {
     async fn who_gives_up_leaves_no_permit_behind() {
         let permits = permits(1, 1);
         let held = permits.acquire(1).await.unwrap();
-        let mut gone = Box::pin(permits.acquire(2));
-        let mut next = Box::pin(permits.acquire(3));
+        let mut gone = permits.acquire(2);
+        let mut next = permits.acquire(3);
         assert!(poll_once(&mut gone).is_none() && poll_once(&mut next).is_none());
         drop(held);
         // It was woken, but it does not look any more.
@@ -236,16 +242,16 @@ mod tests {
     async fn few_requests_of_a_client_wait() {
         let permits = permits(1, 1);
         let _held = permits.acquire(1).await.unwrap();
-        let mut waiting: Vec<_> = (0..3).map(|_| Box::pin(permits.acquire(2))).collect();
+        let mut waiting: Vec<_> = (0..3).map(|_| permits.acquire(2)).collect();
         assert!(waiting.iter_mut().all(|one| poll_once(one).is_none()));
         assert_eq!(permits.acquire(2).await.err(), Some(TooManyWaiting));
         waiting.pop();
-        assert!(poll_once(&mut Box::pin(permits.acquire(2))).is_none(), "one gave up");
-        assert!(poll_once(&mut Box::pin(permits.acquire(3))).is_none(), "others wait on their own");
+        assert!(poll_once(&mut permits.acquire(2)).is_none(), "one gave up");
+        assert!(poll_once(&mut permits.acquire(3)).is_none(), "others wait on their own");
     }
 
     /// The result of a future that is polled once.
-    fn poll_once<T>(future: &mut std::pin::Pin<Box<impl Future<Output = Result<T, TooManyWaiting>>>>) -> Option<T> {
+    fn poll_once<T>(future: &mut BoxFuture<'_, Result<T, TooManyWaiting>>) -> Option<T> {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         match future.as_mut().poll(&mut context) {
             std::task::Poll::Ready(done) => Some(done.unwrap()),

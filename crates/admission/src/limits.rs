@@ -14,6 +14,7 @@ use std::{num::NonZeroU32, sync::Arc};
 use client_address::Client;
 pub use decision::{LimitDecision, Quota};
 use domain::ApiKeyId;
+use futures::future::BoxFuture;
 pub use headers::{COST, LIMIT, POLICY, RATE_LIMIT, REMAINING, RESET};
 use request_log::{Moment, RequestLog};
 use shared::{Counted, SharedLimits};
@@ -89,30 +90,33 @@ impl RateLimits {
 
     /// Allows a request and counts its cost, or rejects it and does not. A request that costs more than the whole limit is
     /// allowed if nothing else is counted.
-    pub async fn try_acquire(&self, client: Client, caller: LimitedCaller, cost: u32) -> LimitDecision {
-        let cost = self.counted(client, caller).iter().map(|(_, limit)| *limit).fold(cost.max(1), u32::min);
-        if let Some(shared) = self.shared.as_ref().filter(|_| caller != LimitedCaller::Unlimited) {
-            match shared.try_acquire(&self.counted(client, caller), cost).await {
-                Ok(decision) => return decision,
-                Err(error) => tracing::warn!(%error, "requests are counted by this process alone"),
+    pub fn try_acquire(&self, client: Client, caller: LimitedCaller, cost: u32) -> BoxFuture<'_, LimitDecision> {
+        Box::pin(async move {
+            let counted = self.counted(client, caller);
+            let cost = counted.iter().map(|(_, limit)| *limit).fold(cost.max(1), u32::min);
+            if let Some(shared) = self.shared.as_ref().filter(|_| caller != LimitedCaller::Unlimited) {
+                match shared.try_acquire(&counted, cost).await {
+                    Ok(decision) => return decision,
+                    Err(error) => tracing::warn!(%error, "requests are counted by this process alone"),
+                }
             }
-        }
-        self.try_acquire_at(client, caller, cost, self.now())
+            self.try_acquire_at(client, caller, cost, self.now())
+        })
     }
 
     /// The state of an anonymous caller's quota, without counting a request.
-    pub async fn peek(&self, client: Client) -> LimitDecision {
-        if let Some(shared) = &self.shared
-            && let Ok(decision) = shared.peek(&self.counted(client, LimitedCaller::Anonymous)).await
-        {
-            return decision;
-        }
-        let now = self.now();
-        let state = |limit: NonZeroU32| self.anonymous.peek(client, |log| log.state(limit.get(), 1, now));
-        LimitDecision::uncounted([
-            self.config.anonymous.map(|limit| Quota { name: "anonymous", state: state(limit) }),
-            None,
-        ])
+    pub fn peek(&self, client: Client) -> BoxFuture<'_, LimitDecision> {
+        Box::pin(async move {
+            if let Some(shared) = &self.shared
+                && let Ok(decision) = shared.peek(&self.counted(client, LimitedCaller::Anonymous)).await
+            {
+                return decision;
+            }
+            let now = self.now();
+            let state = |limit: NonZeroU32| self.anonymous.peek(client, |log| log.state(limit.get(), 1, now));
+            let anonymous = self.config.anonymous.map(|limit| Quota { name: "anonymous", state: state(limit) });
+            LimitDecision::uncounted([anonymous, None])
+        })
     }
 
     /// What a request is counted by, with the limits.

@@ -16,6 +16,7 @@ use axum::{
     response::Response,
 };
 use client_address::{Client, TrustedProxies};
+use futures::future::BoxFuture;
 
 use crate::{
     buckets::{BucketRate, Buckets},
@@ -75,8 +76,8 @@ impl PageBudget {
     ///
     /// # Errors
     /// If too many calls of its client wait already.
-    pub async fn node_call(&self) -> Result<Permit<Client>, TooManyWaiting> {
-        self.permits.acquire(Self::current_client()).await
+    pub fn node_call(&self) -> BoxFuture<'_, Result<Permit<Client>, TooManyWaiting>> {
+        self.permits.acquire(Self::current_client())
     }
 
     /// The client of the current page.
@@ -96,12 +97,14 @@ impl PageBudget {
     ///
     /// # Errors
     /// How long to wait, if the client has too little left.
-    pub async fn show(&self, request: Request, cost: u32, next: Next) -> Result<Response, Duration> {
-        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
-        let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(peer)| peer.ip());
-        let client = self.proxies.client(peer, request.headers());
-        self.take(client, cost)?;
-        Ok(CLIENT.scope(client, next.run(request)).await)
+    pub fn show(&self, request: Request, cost: u32, next: Next) -> BoxFuture<'_, Result<Response, Duration>> {
+        Box::pin(async move {
+            let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+            let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(peer)| peer.ip());
+            let client = self.proxies.client(peer, request.headers());
+            self.take(client, cost)?;
+            Ok(CLIENT.scope(client, next.run(request)).await)
+        })
     }
 }
 

@@ -42,23 +42,14 @@ impl Work {
     #[must_use]
     pub const fn cost(self) -> u32 {
         let calls = self.node_calls + self.traces * TRACE_CALLS;
-        let parts = [
-            self.rows.div_ceil(ROWS),
-            self.scanned.div_ceil(SCANNED_ROWS),
-            calls.div_ceil(NODE_CALLS),
-            self.kilobytes.div_ceil(KILOBYTES),
-            self.compilations * COMPILATION,
-        ];
-        let (mut most, mut index) = (1, 0);
-        #[expect(clippy::indexing_slicing, reason = "the index is below the length")]
-        while index < parts.len() {
-            if parts[index] > most {
-                most = parts[index];
-            }
-            index += 1;
-        }
-        most
+        let parts = larger(self.rows.div_ceil(ROWS), self.scanned.div_ceil(SCANNED_ROWS));
+        let others = larger(calls.div_ceil(NODE_CALLS), self.kilobytes.div_ceil(KILOBYTES));
+        larger(larger(parts, others), larger(self.compilations * COMPILATION, 1))
     }
+}
+
+const fn larger(one: u32, other: u32) -> u32 {
+    if one > other { one } else { other }
 }
 
 /// What a request counts against.

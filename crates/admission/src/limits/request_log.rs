@@ -28,7 +28,7 @@ pub(crate) struct RequestLog {
 
 /// How much of a limit is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct QuotaState {
+pub(crate) struct QuotaState {
     pub(crate) limit: u32,
     /// The cost that is still allowed now.
     pub(crate) remaining: u32,

@@ -31,6 +31,8 @@ const FIRST_RANGE: u64 = 100;
 const MAX_RANGE: u64 = 10_000;
 /// Requests to the node.
 const MAX_CALLS: u32 = 50;
+/// Blocks whose long data is requested from the node.
+const MAX_LONG_BLOCKS: u32 = 10;
 const MAX_TIME: Duration = Duration::from_secs(20);
 /// Bytes of data that are requested from the node.
 const MAX_LONG_DATA: usize = 16 << 20;
@@ -161,18 +163,25 @@ async fn list_logs(app: &Arc<App>, client: Client, params: &Params) -> Result<An
     Ok(Answer::Result(rows(app, found).await?.into()))
 }
 
+/// Logs with these topics; None if the index does not have all blocks.
+async fn list_alternative(
+    app: &App,
+    query: &LogQuery,
+    topics: [Option<B256>; MAX_TOPICS],
+    request: PageRequest,
+) -> Result<Option<Vec<IndexedLog>>, Failure> {
+    let filter = domain::LogFilter { address: query.address, topics, blocks: query.range };
+    let LogPage { page, complete_from } = app.services.chain.list_logs(&filter, request).await?;
+    let is_complete = complete_from.is_some_and(|from| from <= query.range.from.unwrap_or(0));
+    Ok(is_complete.then_some(page.items))
+}
+
 /// A page of the index; None if it does not have all blocks.
 async fn list_indexed(app: &App, query: &LogQuery) -> Result<Option<Vec<IndexedLog>>, Failure> {
     let alternatives = query.topics.alternatives();
-    let filter = |topics| domain::LogFilter { address: query.address, topics, blocks: query.range };
-    let list = async |topics, request| -> Result<Option<Vec<IndexedLog>>, Failure> {
-        let LogPage { page, complete_from } = app.services.chain.list_logs(&filter(topics), request).await?;
-        let is_complete = complete_from.is_some_and(|from| from <= query.range.from.unwrap_or(0));
-        Ok(is_complete.then_some(page.items))
-    };
     if let [topics] = alternatives.as_slice() {
         let page = PageRequest { offset: query.page.skip, limit: query.page.rows, order: Order::OldestFirst };
-        return list(*topics, page).await;
+        return list_alternative(app, query, *topics, page).await;
     }
     if query.merged() > MAX_MERGED {
         return Err(Failure::text(TOO_MUCH));
@@ -184,7 +193,7 @@ async fn list_indexed(app: &App, query: &LogQuery) -> Result<Option<Vec<IndexedL
         while offset < query.merged() {
             let limit = u32::try_from(query.merged() - offset).unwrap_or(MERGED_PART).min(MERGED_PART);
             let part = PageRequest { offset, limit, order: Order::OldestFirst };
-            let Some(found) = list(topics, part).await? else { return Ok(None) };
+            let Some(found) = list_alternative(app, query, topics, part).await? else { return Ok(None) };
             offset += u64::from(limit);
             let is_last = found.len() < limit as usize;
             merged.extend(found.into_iter().map(|log| ((log.block_number, log.event.log_index), log)));
@@ -205,7 +214,7 @@ async fn list_indexed(app: &App, query: &LogQuery) -> Result<Option<Vec<IndexedL
 async fn find_indexed(app: &App, query: &LogQuery) -> Result<Option<Vec<FoundLog>>, Failure> {
     let Some(logs) = list_indexed(app, query).await? else { return Ok(None) };
     let mut found: Vec<FoundLog> = Vec::with_capacity(logs.len());
-    let mut long_data = LongData { started: Instant::now(), bytes: 0, block: None };
+    let mut long_data = LongData { started: Instant::now(), bytes: 0, blocks: 0, block: None };
     for log in logs {
         let block_hash = match found.last().filter(|last| last.block_number == log.block_number) {
             Some(last) => last.block_hash,
@@ -238,6 +247,8 @@ struct LongData {
     started: Instant,
     /// Found so far.
     bytes: usize,
+    /// Requested so far.
+    blocks: u32,
     /// The logs of the block that was requested last.
     block: Option<(B256, Vec<FoundLog>)>,
 }
@@ -254,6 +265,10 @@ impl LongData {
             return Err(Failure::text(TOO_MUCH));
         }
         if self.block.as_ref().is_none_or(|(hash, _)| *hash != block_hash) {
+            if self.blocks >= MAX_LONG_BLOCKS {
+                return Err(Failure::text(TOO_MUCH));
+            }
+            self.blocks += 1;
             let filter = LogFilter { from: number, to: number, address: None, topics: [None; MAX_TOPICS] };
             self.block = Some((block_hash, app.services.node.logs(&filter).await?));
         }

@@ -17,6 +17,7 @@ use domain::{BlockRange, Order};
 use url::form_urlencoded;
 
 use super::{
+    KEY_PREFIX,
     answer::Failure,
     multipart::{MultipartError, Part, Parts},
 };
@@ -113,7 +114,7 @@ impl Form {
     }
 }
 
-/// The first text of the form of a key after the name of a parameter for one, however the form is encoded.
+/// The first key of this service after the name of a parameter for one, however the form is encoded.
 fn find_key_in(form: &[u8]) -> Option<String> {
     KEY_PARAMETERS.iter().find_map(|name| {
         memchr::memmem::find_iter(form, name).find_map(|found| {
@@ -123,7 +124,7 @@ fn find_key_in(form: &[u8]) -> Option<String> {
             let value = after.get(skipped..)?;
             let length = value.iter().take(MAX_KEY).take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_');
             let key = value.get(..length.count()).and_then(|key| str::from_utf8(key).ok())?;
-            (skipped > 0 && !key.is_empty()).then(|| key.to_owned())
+            (skipped > 0 && key.starts_with(KEY_PREFIX)).then(|| key.to_owned())
         })
     })
 }
@@ -399,7 +400,7 @@ mod tests {
         for form in ["apikey=expl_7&module=contract", "module=contract&api_key=expl_7", multipart] {
             assert_eq!(find_key_in(form.as_bytes()).as_deref(), Some("expl_7"), "{form}");
         }
-        for form in ["", "apikey", "apikey=", "sourceCode=apikeyring"] {
+        for form in ["", "apikey", "apikey=", "apikey=placeholder", "sourceCode=apikeyexpl_7"] {
             assert_eq!(find_key_in(form.as_bytes()), None, "{form}");
         }
     }
