@@ -58,7 +58,7 @@ impl Admission {
         request.extensions_mut().insert(client);
         let cost = match scope {
             Scope::Outside | Scope::Handler => return Checked { rejection: None, limits: None },
-            Scope::Document => return self.check_document(client, request).await,
+            Scope::Document => return self.check_document(client, request.uri().path().starts_with(API)).await,
             Scope::Free => return Checked { rejection: None, limits: Some(self.limits.peek(client).await) },
             Scope::Costs(cost) => cost,
         };
@@ -74,14 +74,13 @@ impl Admission {
     }
 
     /// A document can always be read, but not without end.
-    async fn check_document(&self, client: Client, request: &Request) -> Checked {
+    async fn check_document(&self, client: Client, is_of_api: bool) -> Checked {
         let wait = self.page_budget.take(client, 1).err();
         let rejection = wait.map(|wait| ApiError::RateLimited {
             retry_after: wait.as_secs() + 1,
             reason: "too many pages and documents were requested from this address".to_owned(),
             advice: "",
         });
-        let is_of_api = request.uri().path().starts_with(API);
         let limits = if is_of_api { Some(self.limits.peek(client).await) } else { None };
         Checked { rejection, limits }
     }
