@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use verification::VerifyClient;
 
 pub use crate::layers::{DialectAdmission, DialectRules};
-use crate::{clock::unix_now, error::ApiError, layers::Admission, params, wire::Problem};
+use crate::{error::ApiError, layers::Admission, params, wire::Problem};
 
 /// Long bodies that may be read at a time before their sender is identified.
 const LONG_BODIES: SlotBounds = SlotBounds { total: 16, per_client: 4 };
@@ -50,7 +50,7 @@ pub struct Entry {
 impl Entry {
     /// Writes the rate limit headers.
     pub fn write_headers(&self, headers: &mut HeaderMap) {
-        self.limits.write_headers(headers, unix_now());
+        self.limits.write_headers(headers, unix_time::now());
         if let (Some(seconds), Err(_)) = (self.limits.retry_after(), &self.owner) {
             headers.insert(RETRY_AFTER, seconds.into());
         }

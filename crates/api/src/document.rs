@@ -70,7 +70,7 @@ service need no key.
 
 A webhook sends signed JSON to a URL for events of an address: see `POST /api/v1/webhooks`. Messages have the header \
 `X-Explorer-Signature` (`sha256=` and the HMAC-SHA256 of the body, keyed with the secret) and the headers of Standard \
-Webhooks. A message without a 2xx response within 10 seconds is retried for three days.
+Webhooks. A message without a 2xx response within {attempt} seconds is retried for three days.
 
 For tools that speak the formats of other explorers, Etherscan's API is served under `/api` and `/v2/api`, and Sourcify's API \
 v2 under `/sourcify`. They are not part of this document.";
@@ -80,7 +80,7 @@ pub(crate) fn introduction() -> OpenApi {
     let info = InfoBuilder::new()
         .title("Explorer API")
         .version(env!("CARGO_PKG_VERSION"))
-        .description(Some(DESCRIPTION))
+        .description(Some(DESCRIPTION.replace("{attempt}", &webhooks::ATTEMPT_TIMEOUT.as_secs().to_string())))
         .license(Some(LicenseBuilder::new().name("MIT").identifier(Some("MIT")).build()))
         .build();
     let tag = |name: &str, description: &str| TagBuilder::new().name(name).description(Some(description)).build();

@@ -19,7 +19,11 @@ use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, StoreError, WEBHOOKS_PER_OWNER};
 use verification::VerifyError;
 use webhooks::{RegistryError, VaultError};
 
-use crate::{keys::ProofError, params::BodyError, wire::Problem};
+use crate::{
+    keys::ProofError,
+    params::{BODY_TIMEOUT, BodyError},
+    wire::Problem,
+};
 
 /// `Retry-After` of a 503: a store or node that is unavailable rarely recovers within a second.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
@@ -49,7 +53,7 @@ pub(crate) enum ApiError {
     UnsupportedMediaType,
     #[error("the body is longer than {max} bytes")]
     BodyTooLarge { max: usize },
-    #[error("the body did not arrive within 10 seconds")]
+    #[error("the body did not arrive within {} seconds", BODY_TIMEOUT.as_secs())]
     BodyTooSlow,
     #[error(transparent)]
     Proof(#[from] ProofError),

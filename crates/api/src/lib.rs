@@ -4,7 +4,6 @@
 //! parameters, a handler in `routes` makes one call to the store, and the response is a type of [`wire`]. Errors become
 //! problem documents in one place, `error`.
 
-mod clock;
 pub mod dialect;
 mod document;
 mod error;

@@ -8,7 +8,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, bail};
@@ -72,7 +72,7 @@ async fn register(explorer: &Explorer, url: &str) -> anyhow::Result<WebhookId> {
 async fn fill(data: &Path, webhook: WebhookId) -> anyhow::Result<()> {
     let store = EmbeddedStore::open(data, StoreOptions::default())?;
     let records = store.webhook_records();
-    let now = u64::try_from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_millis())?;
+    let now = unix_time::millis();
     for first in (0..MESSAGES).step_by(usize::try_from(MESSAGES_PER_WRITE)?) {
         let events = (first..first + MESSAGES_PER_WRITE).map(|number| {
             let recipients = vec![Recipient { webhook, id: DeliveryId::new(u128::from(number).to_be_bytes()) }];

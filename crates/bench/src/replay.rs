@@ -150,7 +150,7 @@ async fn accept(listener: TcpListener, node: Arc<Node>) {
 impl Node {
     async fn serve(&self, request: Request<Incoming>) -> anyhow::Result<Response<Pieces>> {
         let body = request.into_body().collect().await?.to_bytes();
-        if self.conditions.per_second.is_some_and(|most| !self.admit(most)) {
+        if self.conditions.per_second.is_some_and(|most| !self.take_call(most)) {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return Ok(status(StatusCode::TOO_MANY_REQUESTS));
         }
@@ -182,7 +182,7 @@ impl Node {
     }
 
     /// Whether the rate limit admits another request.
-    fn admit(&self, most: usize) -> bool {
+    fn take_call(&self, most: usize) -> bool {
         let (mut admitted, now) = (self.admitted.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
         while admitted.front().is_some_and(|then| now.duration_since(*then) >= Duration::from_secs(1)) {
             admitted.pop_front();

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use alloy_consensus::{
@@ -184,7 +184,7 @@ impl DevChain {
             loop {
                 tokio::select! {
                     () = cancel.cancelled() => return,
-                    _ = ticks.tick() => chain.mine(Some(seconds_now())),
+                    _ = ticks.tick() => chain.mine(Some(unix_time::seconds())),
                 };
             }
         })
@@ -368,8 +368,4 @@ impl DevChain {
 fn logged<T>(error: ArchiveError) -> Option<T> {
     tracing::error!(%error, "old block unavailable");
     None
-}
-
-fn seconds_now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map(|elapsed| elapsed.as_secs()).unwrap_or_default()
 }

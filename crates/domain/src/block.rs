@@ -1,5 +1,7 @@
 use alloy_primitives::{Address, B256};
 
+use crate::difference::differing;
+
 /// The height of a block.
 pub type BlockNumber = u64;
 
@@ -68,6 +70,33 @@ impl Block {
 }
 
 impl Block {
+    /// The fields in which two headers with the same hash differ. Their transactions are compared for themselves.
+    #[must_use]
+    pub fn differences(&self, other: &Self) -> Vec<&'static str> {
+        // Every field is named, so that a new one is compared, too.
+        let Self {
+            number: _,
+            hash: _,
+            parent_hash,
+            timestamp,
+            miner,
+            tx_count: _,
+            gas_used,
+            gas_limit,
+            base_fee_per_gas,
+            // Not every node tells it.
+            size: _,
+        } = other;
+        differing([
+            ("parent hash", self.parent_hash == *parent_hash),
+            ("time", self.timestamp == *timestamp),
+            ("miner", self.miner == *miner),
+            ("gas used", self.gas_used == *gas_used),
+            ("gas limit", self.gas_limit == *gas_limit),
+            ("base fee", self.base_fee_per_gas == *base_fee_per_gas),
+        ])
+    }
+
     #[must_use]
     pub fn id(&self) -> BlockRef {
         BlockRef { number: self.number, hash: self.hash }

@@ -1,21 +1,21 @@
-/// The kind of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EventKind {
-    /// The watched address sent or received a transaction.
-    Tx,
-    /// The watched address sent or received a token, or is the token.
-    TokenTransfer,
-    /// The block of an earlier event was orphaned by a reorg.
-    Removed,
-    /// A test that the owner requested.
-    Ping,
-    /// The watched address sent or received native coins inside a transaction.
-    Internal,
+crate::all_variants! {
+    /// The kind of an event.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum EventKind {
+        /// The watched address sent or received a transaction.
+        Tx,
+        /// The watched address sent or received a token, or is the token.
+        TokenTransfer,
+        /// The watched address sent or received native coins inside a transaction.
+        Internal,
+        /// The block of an earlier event was orphaned by a reorg.
+        Removed,
+        /// A test that the owner requested.
+        Ping,
+    }
 }
 
 impl EventKind {
-    pub const ALL: [Self; 5] = [Self::Tx, Self::TokenTransfer, Self::Internal, Self::Removed, Self::Ping];
-
     /// Whether a message of this kind is retracted when its block is orphaned.
     #[must_use]
     pub fn depends_on_block(self) -> bool {

@@ -1,7 +1,5 @@
 use alloy_primitives::{Address, U256};
 
-use crate::Transaction;
-
 /// What a transaction pays beside its gas, and in which currency. Most transactions pay nothing else, in the chain's coin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Charges {
@@ -48,12 +46,6 @@ impl Charges {
 }
 
 impl Fee {
-    /// What a transaction paid, given the base fee of its block.
-    #[must_use]
-    pub fn of(tx: &Transaction, base_fee: Option<u128>) -> Self {
-        Self::for_gas(tx.gas_used, tx.gas_price, tx.charges.as_deref(), base_fee)
-    }
-
     /// Every sum of fees is made of this. The base fee is that of the block; it divides the fee, and does not change its total.
     #[must_use]
     pub fn for_gas(gas_used: u64, gas_price: u128, charges: Option<&Charges>, base_fee: Option<u128>) -> Self {
@@ -104,6 +96,7 @@ impl Fee {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Transaction;
 
     fn transaction(charges: Charges) -> Transaction {
         Transaction { gas_used: 21_000, gas_price: 10, charges: charges.boxed(), ..Transaction::sample() }

@@ -4,6 +4,7 @@
 
 mod account;
 mod address;
+mod all_variants;
 mod api_key;
 mod approval;
 mod block;
@@ -11,6 +12,7 @@ mod changes;
 mod coverage;
 mod day;
 mod delivery;
+mod difference;
 mod event_kind;
 mod fee;
 mod filter;

@@ -1,6 +1,6 @@
 use alloy_primitives::{Address, B256, Bytes, U256};
 
-use crate::{BlockNumber, Charges, Fee, Payment};
+use crate::{BlockNumber, Charges, Fee, Payment, difference::differing};
 
 /// The function selector: the first four bytes of the call data.
 pub type Selector = [u8; 4];
@@ -75,7 +75,85 @@ impl Transaction {
     }
 }
 
+impl Fee {
+    /// What a transaction paid, given the base fee of its block.
+    #[must_use]
+    pub fn of(tx: &Transaction, base_fee: Option<u128>) -> Self {
+        Self::for_gas(tx.gas_used, tx.gas_price, tx.charges.as_deref(), base_fee)
+    }
+}
+
 impl Transaction {
+    /// A sample in which all that does not follow from its block and its addresses is made of random bits, for tests: numbers of all
+    /// sizes, and values that may be missing.
+    #[must_use]
+    pub fn varied(mut bits: impl FnMut() -> u64) -> Self {
+        let shift = usize::try_from(bits() % 257).unwrap_or_default();
+        let value = U256::from_limbs([bits(), bits(), bits(), bits()]) >> shift;
+        let method: Option<Selector> =
+            (bits() % 10 < 6).then(|| bits().to_be_bytes()).and_then(|bytes| bytes.first_chunk().copied());
+        // It begins with the selector; then come bytes, or words of a few bytes, as call data mostly has.
+        let mut input: Vec<u8> = method.into_iter().flatten().collect();
+        let is_words = bits() % 2 == 0;
+        for _ in 0..bits() % 8 {
+            input.extend(is_words.then_some([0; 24]).into_iter().flatten().chain(bits().to_be_bytes()));
+        }
+        Self {
+            value,
+            nonce: bits() >> (30 + bits() % 34),
+            gas_used: 21_000 + bits() % 10_000_000,
+            gas_price: (u128::from(bits()) << 16 | u128::from(bits() >> 48)) >> (bits() % 80),
+            gas_limit: (bits() % 20 > 0).then(|| bits() % 30_000_000),
+            cumulative_gas_used: (bits() % 20 > 0).then(|| bits() >> 24),
+            succeeded: bits() % 10 > 0,
+            method,
+            input: (bits() % 10 > 0).then(|| input.into()),
+            ..Self::sample()
+        }
+    }
+
+    /// The fields in which two versions of a transaction differ. Those of its block are compared with the block.
+    #[must_use]
+    pub fn differences(&self, other: &Self) -> Vec<&'static str> {
+        // Every field is named, so that a new one is compared, too.
+        let Self {
+            hash,
+            block_number: _,
+            block_hash: _,
+            index: _,
+            timestamp: _,
+            from,
+            to,
+            created,
+            value,
+            nonce,
+            gas_used,
+            gas_limit,
+            cumulative_gas_used,
+            gas_price,
+            charges,
+            succeeded,
+            method,
+            input,
+        } = other;
+        differing([
+            ("hash", self.hash == *hash),
+            ("sender", self.from == *from),
+            ("receiver", self.to == *to),
+            ("created contract", self.created == *created),
+            ("value", self.value == *value),
+            ("nonce", self.nonce == *nonce),
+            ("status", self.succeeded == *succeeded),
+            ("gas used", self.gas_used == *gas_used),
+            ("gas limit", self.gas_limit == *gas_limit),
+            ("cumulative gas", self.cumulative_gas_used == *cumulative_gas_used),
+            ("gas price", self.gas_price == *gas_price),
+            ("fee", self.charges == *charges),
+            ("method", self.method == *method),
+            ("input", self.input == *input),
+        ])
+    }
+
     /// All that it paid, in wei of the chain's coin.
     #[must_use]
     pub fn fee(&self) -> U256 {

@@ -6,10 +6,7 @@ mod image;
 mod in_flight;
 mod uri;
 
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes as Content;
 use document::MAX_IMAGE_URI;
@@ -180,7 +177,7 @@ impl NftMetadataFetcher {
                     let (sources, images) = (Arc::clone(&self.sources), Arc::clone(&self.images));
                     let fetch = async move {
                         let content = sources.image(&uri).await;
-                        let fetched = Arc::new(FetchedImage { uri, fetched_at: now(), content });
+                        let fetched = Arc::new(FetchedImage { uri, fetched_at: unix_time::millis(), content });
                         images.insert(key, Arc::clone(&fetched));
                         fetched
                     };
@@ -234,7 +231,7 @@ impl Sources {
             Err(reason) => (None, Err(reason)),
             Ok(uri) => (Some(document::shortened(&uri, SHOWN_URI)), self.document(nft, &uri).await),
         };
-        Ok(NftMetadata { uri, block: at, fetched_at: now(), document })
+        Ok(NftMetadata { uri, block: at, fetched_at: unix_time::millis(), document })
     }
 
     async fn uri(&self, nft: &Nft, at: BlockRef) -> Result<Result<String, String>, NodeError> {
@@ -319,14 +316,9 @@ fn image_cache() -> ImageCache {
     }
 }
 
-fn now() -> UnixMillis {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
 /// Zero for a time in the future: the clock was set back.
 fn age(at: UnixMillis) -> Duration {
-    Duration::from_millis(now().saturating_sub(at))
+    Duration::from_millis(unix_time::millis().saturating_sub(at))
 }
 
 #[cfg(test)]

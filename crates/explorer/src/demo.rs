@@ -5,10 +5,7 @@ mod names;
 mod tour;
 mod verified;
 
-use std::{
-    net::SocketAddr,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{net::SocketAddr, time::Duration};
 
 use anyhow::Context;
 use api::IssuedKey;
@@ -78,7 +75,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
         chain: service.store().reader(),
         records: service.store().verified_contracts(),
     };
-    let _ = cancel.run_until_cancelled(verified::record(&recorder, published, millis_now())).await;
+    let _ = cancel.run_until_cancelled(verified::record(&recorder, published, unix_time::millis())).await;
     if !cancel.is_cancelled() {
         print(&banner(service.local_addr().unwrap_or(options.listen), &rpc, &chain, &demo_key, &options));
     }
@@ -91,7 +88,7 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
 async fn make_chain(options: &DemoOptions) -> anyhow::Result<DemoChain> {
     let plan = HistoryPlan {
         transactions: options.transactions,
-        end: seconds_now().saturating_sub(SHOWCASE_BLOCKS * options.block_time),
+        end: unix_time::seconds().saturating_sub(SHOWCASE_BLOCKS * options.block_time),
         block_seconds: options.block_time,
         days: HISTORY_DAYS,
     };
@@ -136,7 +133,7 @@ async fn wait_until_synced(service: &Service, chain: &DevChain, cancel: &Cancell
 async fn issue_demo_key(service: &Service, owner: Address, per_minute: u32) -> anyhow::Result<IssuedKey> {
     let label = "demo".to_owned();
     let records = service.user_records();
-    let issued = api::issue_key(&*records, owner, label, None, millis_now()).await;
+    let issued = api::issue_key(&*records, owner, label, None, unix_time::millis()).await;
     let mut issued = issued.context("cannot create the demo's API key")?;
     if let Some(key) = records.set_requests_per_minute(issued.key.id, per_minute).await? {
         issued.key = key;
@@ -183,13 +180,4 @@ fn banner(address: SocketAddr, rpc: &RpcServer, chain: &DevChain, demo: &IssuedK
         rpc = rpc.url(),
         chain_id = chain.chain_id(),
     )
-}
-
-fn seconds_now() -> u64 {
-    millis_now() / 1_000
-}
-
-fn millis_now() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-    u64::try_from(now).unwrap_or(u64::MAX)
 }

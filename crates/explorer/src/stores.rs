@@ -129,13 +129,13 @@ impl<'a> Opening<'a> {
 
 /// Refuses a store that has only a part of the records of a file. From now on, it has records of its own.
 async fn require_complete_records(opened: &OpenStore, location: &Location) -> anyhow::Result<()> {
-    let transfer = opened.store.record_transfer();
-    match transfer.find_import().await? {
+    let raw = opened.store.raw_records();
+    match raw.find_import().await? {
         None => Ok(()),
         Some(RecordImport { is_complete: false, source, .. }) => bail!(
             "{location} has only a part of the records of {source}: run `explorer records import` again, until it is complete"
         ),
-        Some(_) => Ok(transfer.save_import(None).await?),
+        Some(_) => Ok(raw.save_import(None).await?),
     }
 }
 

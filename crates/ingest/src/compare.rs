@@ -115,7 +115,8 @@ pub async fn compare_block(
         return Ok(vec![Difference::OtherBlock { stored: stored.block.hash, node: block.hash }]);
     }
     let decoded = decode_block(fetched, None);
-    let mut differences = header_differences(&stored.block, &decoded.block);
+    let mut differences: Vec<Difference> =
+        stored.block.differences(&decoded.block).into_iter().map(Difference::Header).collect();
     differences.extend(transaction_differences(&stored.transactions, &decoded.transactions));
     differences.extend(log_differences(&stored.logs, &decoded.logs));
     differences.extend(transfer_differences(&stored.transfers, &decoded.transfers));
@@ -156,68 +157,16 @@ async fn whole<T>(list: impl AsyncFn(PageRequest) -> Result<Page<T>, StoreError>
     }
 }
 
-fn header_differences(stored: &Block, node: &Block) -> Vec<Difference> {
-    let fields = [
-        ("parent hash", stored.parent_hash == node.parent_hash),
-        ("time", stored.timestamp == node.timestamp),
-        ("miner", stored.miner == node.miner),
-        ("gas used", stored.gas_used == node.gas_used),
-        ("gas limit", stored.gas_limit == node.gas_limit),
-        ("base fee", stored.base_fee_per_gas == node.base_fee_per_gas),
-    ];
-    differing(fields).map(Difference::Header).collect()
-}
-
 fn transaction_differences(stored: &[Transaction], node: &[Transaction]) -> Vec<Difference> {
     if stored.len() != node.len() {
         return vec![Difference::TransactionCount { stored: stored.len(), node: node.len() }];
     }
+    let pairs = stored.iter().zip(node);
     let of_one = |(stored, node): (&Transaction, &Transaction)| {
-        // Every field is named, so that a new one is compared, too. Those of the block are in its header.
-        let Transaction {
-            hash,
-            block_number: _,
-            block_hash: _,
-            index,
-            timestamp: _,
-            from,
-            to,
-            created,
-            value,
-            nonce,
-            gas_used,
-            gas_limit,
-            cumulative_gas_used,
-            gas_price,
-            charges,
-            succeeded,
-            method,
-            input,
-        } = node;
-        let fields = [
-            ("hash", stored.hash == *hash),
-            ("sender", stored.from == *from),
-            ("receiver", stored.to == *to),
-            ("created contract", stored.created == *created),
-            ("value", stored.value == *value),
-            ("nonce", stored.nonce == *nonce),
-            ("status", stored.succeeded == *succeeded),
-            ("gas used", stored.gas_used == *gas_used),
-            ("gas limit", stored.gas_limit == *gas_limit),
-            ("cumulative gas", stored.cumulative_gas_used == *cumulative_gas_used),
-            ("gas price", stored.gas_price == *gas_price),
-            ("fee", stored.charges == *charges),
-            ("method", stored.method == *method),
-            ("input", stored.input == *input),
-        ];
-        let index = *index;
-        differing(fields).map(move |field| Difference::Transaction { index, field }).collect::<Vec<_>>()
+        let index = node.index;
+        stored.differences(node).into_iter().map(move |field| Difference::Transaction { index, field })
     };
-    stored.iter().zip(node).flat_map(of_one).collect()
-}
-
-fn differing<const N: usize>(fields: [(&'static str, bool); N]) -> impl Iterator<Item = &'static str> {
-    fields.into_iter().filter(|(_, same)| !same).map(|(field, _)| field)
+    pairs.flat_map(of_one).collect()
 }
 
 fn log_differences(stored: &[LogEvent], node: &[LogEvent]) -> Vec<Difference> {
@@ -267,8 +216,6 @@ async fn trade_differences(
 
 #[cfg(test)]
 mod tests {
-    use alloy_primitives::Address;
-
     use super::*;
     use crate::decode::samples::{POOL, ROUTER, TOKEN};
 
@@ -299,26 +246,7 @@ mod tests {
 
     #[test]
     fn a_transaction_is_compared_field_by_field() {
-        let tx = Transaction {
-            hash: B256::repeat_byte(1),
-            block_number: 3,
-            block_hash: B256::repeat_byte(2),
-            index: 5,
-            timestamp: 9,
-            from: Address::repeat_byte(3),
-            to: None,
-            created: None,
-            value: U256::ONE,
-            nonce: 1,
-            gas_used: 21_000,
-            gas_limit: Some(30_000),
-            cumulative_gas_used: Some(21_000),
-            gas_price: 1,
-            charges: None,
-            succeeded: true,
-            method: None,
-            input: None,
-        };
+        let tx = Transaction { index: 5, ..Transaction::sample() };
         assert_eq!(transaction_differences(std::slice::from_ref(&tx), std::slice::from_ref(&tx)), []);
         let failed = Transaction { succeeded: false, gas_used: 1, ..tx.clone() };
         let fields = ["status", "gas used"].map(|field| Difference::Transaction { index: 5, field });

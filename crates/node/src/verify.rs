@@ -14,11 +14,7 @@ mod rlp;
 mod tests;
 mod transaction;
 
-use std::{
-    fmt,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{fmt, sync::Arc, time::Duration};
 
 use alloy_primitives::{B256, Bloom};
 use alloy_trie::{EMPTY_ROOT_HASH, root::ordered_trie_root_encoded};
@@ -85,8 +81,7 @@ impl BlockVerifier {
     /// By the node's head or the block's timestamp: a forged head must not make new blocks look old.
     fn is_near_head(&self, block: &RawBlock) -> bool {
         let near_head = self.evidence.head().is_some_and(|head| block.number.0.saturating_add(NEAR_HEAD) >= head);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        near_head || block.timestamp.0.saturating_add(RECENT.as_secs()) >= now.as_secs()
+        near_head || block.timestamp.0.saturating_add(RECENT.as_secs()) >= unix_time::seconds()
     }
 
     fn verify_with(&self, checks: BlockChecks, block: &RawBlock, receipts: &[RawReceipt]) -> Result<(), Contradiction> {

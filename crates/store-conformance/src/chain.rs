@@ -1,7 +1,7 @@
 use domain::{
-    Address, ApprovalEvent, ApprovalScope, B256, Block, BlockChanges, Bytes, Charges, DAY, InnerCreation,
-    InternalBlock, InternalEvent, InternalKind, Involvement, LogEvent, Payment, Pool, PoolStyle, Selector, TokenKind,
-    TouchedHolder, TradeDirection, TradeEvent, Transaction, TransferEvent, U256,
+    Address, ApprovalEvent, ApprovalScope, B256, Block, BlockChanges, Charges, DAY, InnerCreation, InternalBlock,
+    InternalEvent, InternalKind, Involvement, LogEvent, Payment, Pool, PoolStyle, TokenKind, TouchedHolder,
+    TradeDirection, TradeEvent, Transaction, TransferEvent, U256,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
@@ -140,8 +140,7 @@ impl RandomChain {
             1 => Some(self.new_address()),
             _ => Some(self.known_address()),
         };
-        let succeeded = self.rng.random_bool(0.9);
-        let method = (!creates && self.rng.random_bool(0.6)).then(|| self.rng.random());
+        let varied = Transaction::varied(|| self.rng.random());
         Transaction {
             hash: self.rng.random::<[u8; 32]>().into(),
             block_number: block.number,
@@ -150,33 +149,11 @@ impl RandomChain {
             timestamp: block.timestamp,
             from,
             to,
-            created: (creates && succeeded).then(|| self.new_address()),
-            value: U256::from_limbs(self.rng.random()) >> self.rng.random_range(0..257_usize),
-            nonce: self.rng.random_range(0..1 << 34),
-            gas_used: self.rng.random_range(21_000..10_000_000),
-            gas_limit: self.rng.random_bool(0.95).then(|| self.rng.random_range(21_000..30_000_000)),
-            cumulative_gas_used: self.rng.random_bool(0.95).then(|| self.rng.random_range(21_000..1 << 40)),
-            gas_price: self.rng.random_range(0..1 << 80),
+            created: (creates && varied.succeeded).then(|| self.new_address()),
             charges: self.charges().boxed(),
-            succeeded,
-            method,
-            input: self.input(method),
+            method: varied.method.filter(|_| !creates),
+            ..varied
         }
-    }
-
-    /// Beginning with the selector, then words of a few bytes, as call data mostly is; None as for a long one.
-    fn input(&mut self, method: Option<Selector>) -> Option<Bytes> {
-        let mut input: Vec<u8> = method.into_iter().flatten().collect();
-        match self.rng.random_range(0..10) {
-            0 => return None,
-            1..4 => input.extend((0..self.rng.random_range(0..70)).map(|_| self.rng.random::<u8>())),
-            _ => {
-                for _ in 0..self.rng.random_range(0..5) {
-                    input.extend(U256::from(self.rng.random::<u64>()).to_be_bytes::<32>());
-                }
-            }
-        }
-        Some(input.into())
     }
 
     /// Mostly none, as for transactions that pay for their gas alone.

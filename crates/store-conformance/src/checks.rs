@@ -1,13 +1,13 @@
 use domain::{
-    Account, Address, AddressFacts, B256, BalanceKey, BlockId, BlockRef, Bytes, Code, DayFigures, Exchange,
-    FailureSource, Holder, InternalFilter, LogFilter, Order, Page, PageRequest, PoolStyle, Stats, Token, TokenName,
-    TradeFilter, TransactionFailure, TransactionFilter, TransferFilter, U256,
+    Account, Address, AddressFacts, B256, BalanceKey, BlockRef, Bytes, Code, DayFigures, FailureSource, Holder,
+    InternalFilter, LogFilter, Order, Page, PageRequest, Stats, Token, TokenName, TradeFilter, TransactionFailure,
+    TransactionFilter, TransferFilter, U256,
 };
 use rand::{Rng, rngs::StdRng};
 
 use super::{
-    Model, RandomChain, Subject, approvals, internal, known_addresses, logs, nfts,
-    queries::{ORDERS, page, range, some_address},
+    Model, RandomChain, Subject, approvals, blocks, internal, known_addresses, logs, nfts, queries::ORDERS, trades,
+    transactions, transfers,
 };
 use store::{StateVersion, StoreError, Undo};
 
@@ -18,17 +18,17 @@ pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, r
     assert_eq!(subject.reader.stats().await.expect("stats"), model.stats());
     assert_eq!(subject.reader.list_gas_prices(20).await.expect("gas prices"), model.list_gas_prices(20));
     days(subject, model).await;
-    blocks(subject, model, rng).await;
-    single_transactions(subject, model, rng).await;
-    transactions(subject, model, chain, rng).await;
-    whole_lists(subject, model, chain).await;
+    blocks::blocks(subject, model, rng).await;
+    transactions::single_transactions(subject, model, rng).await;
+    transactions::transactions(subject, model, chain, rng).await;
+    transactions::whole_lists(subject, model, chain).await;
     addresses(subject, model, chain).await;
     known_addresses::known_addresses(subject, model, chain).await;
     tokens(subject, model, chain).await;
     token_search(subject, model, rng).await;
-    block_hashes(subject, model).await;
-    transfers(subject, model, chain, rng).await;
-    trades(subject, model, chain, rng).await;
+    blocks::block_hashes(subject, model).await;
+    transfers::transfers(subject, model, chain, rng).await;
+    trades::trades(subject, model, chain, rng).await;
     internal::internal_transactions(subject, model, chain, rng).await;
     logs::logs(subject, model, chain, rng).await;
     nfts::nfts(subject, model, chain).await;
@@ -86,15 +86,6 @@ async fn token_search(subject: &Subject, model: &Model, rng: &mut StdRng) {
     }
 }
 
-/// The writer knows the hash of every indexed block, and of no other.
-async fn block_hashes(subject: &Subject, model: &Model) {
-    let tip = model.tip().map_or(0, |tip| tip.number);
-    for number in 0..tip + 3 {
-        let expected = model.find_block(BlockId::Number(number)).map(|block| block.hash);
-        assert_eq!(subject.writer.find_block_hash(number).await.expect("hash"), expected, "hash of block {number}");
-    }
-}
-
 /// Pages through holders and held tokens. Requires that all background work is complete.
 pub(super) async fn holders(subject: &Subject, model: &Model, chain: &RandomChain) {
     let (holders, held_tokens) = (model.holders(), model.held_tokens());
@@ -138,69 +129,6 @@ pub(super) async fn holders(subject: &Subject, model: &Model, chain: &RandomChai
     }
 }
 
-async fn transfers(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut StdRng) {
-    let height = model.tip().map_or(0, |tip| tip.number);
-    let tokens: Vec<Address> = chain.tokens().collect();
-    let count = model.list_transfers(&TransferFilter::default(), PageRequest::newest(1)).total;
-    for conditions in 0..16_u8 {
-        for _ in 0..4 {
-            let filter = TransferFilter {
-                address: (conditions & 1 != 0).then(|| some_address(chain, rng)),
-                from: (conditions & 2 != 0).then(|| some_address(chain, rng)),
-                to: (conditions & 4 != 0).then(|| some_address(chain, rng)),
-                token: (conditions & 8 != 0).then(|| tokens[rng.random_range(0..tokens.len())]),
-                blocks: range(rng, height),
-            };
-            let page = page(rng, count);
-            let found = subject.reader.list_transfers(&filter, page).await.expect("transfers");
-            assert_eq!(found, model.list_transfers(&filter, page), "transfers {filter:?} {page:?}");
-        }
-    }
-}
-
-async fn trades(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut StdRng) {
-    let height = model.tip().map_or(0, |tip| tip.number);
-    let count = model.list_trades(&TradeFilter::default(), PageRequest::newest(1)).total;
-    for pool in chain.pools() {
-        assert_eq!(subject.reader.find_pool(pool.address).await.expect("pool"), model.find_pool(pool.address));
-    }
-    for conditions in 0..8_u8 {
-        for _ in 0..6 {
-            let filter = TradeFilter {
-                maker: (conditions & 1 != 0).then(|| some_address(chain, rng)),
-                pool: (conditions & 4 != 0).then(|| some_pool(chain, rng)),
-                exchanges: (conditions & 2 != 0).then(|| exchanges(chain, rng)),
-                blocks: range(rng, height),
-            };
-            let page = page(rng, count);
-            let found = subject.reader.list_trades(&filter, page).await.expect("trades");
-            assert_eq!(found, model.list_trades(&filter, page), "trades {filter:?} {page:?}");
-        }
-    }
-}
-
-/// Mostly a pool, at times another address.
-fn some_pool(chain: &RandomChain, rng: &mut StdRng) -> Address {
-    if rng.random_bool(0.2) {
-        return some_address(chain, rng);
-    }
-    chain.pools()[rng.random_range(0..chain.pools().len())].address
-}
-
-/// Mostly one exchange, at times several or none.
-fn exchanges(chain: &RandomChain, rng: &mut StdRng) -> Vec<Exchange> {
-    let factories = [chain.pools()[0].factory, chain.pools()[1].factory, Address::repeat_byte(0xee)];
-    let all = factories
-        .iter()
-        .flat_map(|factory| [PoolStyle::V2, PoolStyle::V3].map(|style| Exchange { style, factory: *factory }));
-    let mut all: Vec<Exchange> = all.collect();
-    if rng.random_bool(0.5) {
-        return vec![all.swap_remove(rng.random_range(0..4))];
-    }
-    all.retain(|_| rng.random_bool(0.6));
-    all
-}
-
 /// Code is found by address and by hash, and only where it exists.
 pub(super) async fn codes(subject: &Subject, model: &Model, chain: &RandomChain) {
     for address in chain.addresses().iter().chain([&Address::repeat_byte(0xee)]) {
@@ -212,90 +140,6 @@ pub(super) async fn codes(subject: &Subject, model: &Model, chain: &RandomChain)
         }
     }
     assert_eq!(subject.reader.find_code(B256::repeat_byte(1)).await.expect("code"), None);
-}
-
-async fn blocks(subject: &Subject, model: &Model, rng: &mut StdRng) {
-    let height = model.tip().map_or(0, |tip| tip.number);
-    for _ in 0..12 {
-        let number = rng.random_range(0..height + 3);
-        let expected = model.find_block(BlockId::Number(number));
-        assert_eq!(subject.reader.find_block(BlockId::Number(number)).await.expect("block"), expected);
-        if let Some(block) = expected {
-            assert_eq!(subject.reader.find_block(BlockId::Hash(block.hash)).await.expect("block"), Some(block));
-        }
-        let (range, page) = (range(rng, height), page(rng, height + 1));
-        let found = subject.reader.list_blocks(range, page).await.expect("blocks");
-        assert_eq!(found, model.list_blocks(range, page), "blocks {range:?} {page:?}");
-        let miner = model.find_block(BlockId::Number(number)).map_or(Address::repeat_byte(0xfe), |block| block.miner);
-        let found = subject.reader.list_mined_blocks(miner, range, page).await.expect("mined blocks");
-        assert_eq!(found, model.list_mined_blocks(miner, range, page), "blocks of {miner} {range:?} {page:?}");
-    }
-    assert_eq!(subject.reader.find_block(BlockId::Hash(B256::repeat_byte(1))).await.expect("block"), None);
-}
-
-async fn single_transactions(subject: &Subject, model: &Model, rng: &mut StdRng) {
-    let known: Vec<B256> = model.transactions().map(|tx| tx.hash).collect();
-    for _ in 0..12.min(known.len()) {
-        let hash = known[rng.random_range(0..known.len())];
-        let found = subject.reader.find_transaction(hash).await.expect("transaction");
-        assert_eq!(found, model.find_transaction(hash));
-        for offset in [0, 1, 1_000] {
-            let events = subject.reader.find_transaction_events(hash, offset, 2).await.expect("events");
-            assert_eq!(events, model.find_transaction_events(hash, offset, 2), "from {offset}");
-        }
-        // A hash with the same prefix as a known one is unknown.
-        let mut twin = hash;
-        twin[31] ^= 1;
-        assert_eq!(subject.reader.find_transaction(twin).await.expect("transaction"), None);
-    }
-}
-
-async fn transactions(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut StdRng) {
-    let height = model.tip().map_or(0, |tip| tip.number);
-    let count = model.stats().total_transactions;
-    for conditions in 0..8_u8 {
-        for _ in 0..6 {
-            let mut filter = TransactionFilter {
-                address: (conditions & 1 != 0).then(|| some_address(chain, rng)),
-                from: (conditions & 2 != 0).then(|| some_address(chain, rng)),
-                to: (conditions & 4 != 0).then(|| some_address(chain, rng)),
-                blocks: range(rng, height),
-            };
-            if rng.random_ratio(1, 4) {
-                filter.address = filter.address.and(filter.from.or(filter.to));
-                filter.to = filter.to.and(filter.from);
-            }
-            let page = page(rng, count);
-            let found = subject.reader.list_transactions(&filter, page).await.expect("transactions");
-            assert_eq!(found, model.list_transactions(&filter, page), "transactions {filter:?} {page:?}");
-        }
-    }
-}
-
-/// Pages through the longest lists from end to end, in both directions.
-async fn whole_lists(subject: &Subject, model: &Model, chain: &RandomChain) {
-    let busiest = chain.addresses()[0];
-    let next = chain.addresses()[1];
-    let filters = [
-        TransactionFilter::default(),
-        TransactionFilter::touching(busiest),
-        TransactionFilter { from: Some(busiest), ..TransactionFilter::default() },
-        TransactionFilter { to: Some(next), ..TransactionFilter::default() },
-        TransactionFilter { from: Some(busiest), to: Some(next), ..TransactionFilter::default() },
-    ];
-    for (filter, order) in filters.iter().flat_map(|filter| ORDERS.map(|order| (filter, order))) {
-        let everything = PageRequest { offset: 0, limit: u32::MAX, order };
-        let expected = model.list_transactions(filter, everything);
-        let mut walked = Vec::new();
-        while (walked.len() as u64) < expected.total {
-            let page = PageRequest { offset: walked.len() as u64, limit: 97, order };
-            let found = subject.reader.list_transactions(filter, page).await.expect("transactions");
-            assert_eq!(found.total, expected.total, "total of {filter:?}");
-            assert!(!found.items.is_empty(), "a page of {filter:?} before its end is empty");
-            walked.extend(found.items);
-        }
-        assert_eq!(walked, expected.items, "walk of {filter:?} {order:?}");
-    }
 }
 
 pub(super) async fn days(subject: &Subject, model: &Model) {

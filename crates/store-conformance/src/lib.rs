@@ -6,6 +6,7 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a check that does not hold panics")]
 
 mod approvals;
+mod blocks;
 mod chain;
 mod checks;
 mod contract_data;
@@ -16,7 +17,10 @@ mod model;
 mod nfts;
 mod queries;
 mod random_logs;
-mod record_transfer;
+mod raw_records;
+mod trades;
+mod transactions;
+mod transfers;
 mod user_records;
 mod verified_contracts;
 mod walk;
@@ -33,7 +37,7 @@ use domain::{
 };
 pub use model::Model;
 use rand::{Rng, SeedableRng, rngs::StdRng};
-pub use record_transfer::{leave_records, run_record_transfer};
+pub use raw_records::{leave_records, run_raw_records};
 pub use user_records::run_user_records;
 pub use verified_contracts::{VerifiedSubject, run_verified_contracts};
 pub use webhook_records::{run_webhook_limits, run_webhook_records};
@@ -150,7 +154,7 @@ async fn run_index(subject: &mut Subject, plan: Plan) {
         if step % plan.steps_between_checks == 0 {
             checks::all(subject, &model, &chain, &mut rng).await;
             checks::rejections(subject, &model, &mut chain).await;
-            settle(subject, &mut model, &mut rng).await;
+            finish_background_work(subject, &mut model, &mut rng).await;
             checks::holders(subject, &model, &chain).await;
             checks::codes(subject, &model, &chain).await;
         }
@@ -241,7 +245,7 @@ async fn fetch_pending_codes(subject: &mut Subject, model: &mut Model, rng: &mut
 }
 
 /// Completes all background work, so that nothing lags behind the tip.
-async fn settle(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) {
+async fn finish_background_work(subject: &mut Subject, model: &mut Model, rng: &mut StdRng) {
     while fetch_pending_balances(subject, model, rng, 50).await + subject.writer.rank_holders(50).await.expect("rank")
         > 0
     {}

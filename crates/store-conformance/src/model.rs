@@ -1,16 +1,13 @@
-mod approvals;
 mod internal;
-mod logs;
 mod nfts;
 mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
-    Address, AddressSummary, AuditResult, B256, BalanceKey, BalanceSource, Block, BlockChanges, BlockGasPrice, BlockId,
-    BlockNumber, BlockRange, BlockRef, Bytes, Charges, Code, Coverage, Creation, DAY, DayFigures, Order, Page,
-    PageRequest, Payment, Stats, TokenMetadata, TradeFilter, Transaction, TransactionEvents, TransactionFilter,
-    TransferFilter, U256,
+    Address, AddressSummary, AuditResult, B256, BalanceKey, BalanceSource, Block, BlockChanges, BlockGasPrice,
+    BlockNumber, BlockRef, Bytes, Charges, Code, Coverage, Creation, DAY, DayFigures, Page, PageRequest, Payment,
+    Stats, TokenMetadata, Transaction, U256,
 };
 
 use store::Undo;
@@ -18,7 +15,7 @@ use store::Undo;
 /// The reference model: a list of all blocks; every query scans all of them.
 #[derive(Debug, Default)]
 pub struct Model {
-    blocks: Vec<BlockChanges>,
+    pub(super) blocks: Vec<BlockChanges>,
     undo: BTreeSet<BlockNumber>,
     metadata: BTreeMap<Address, TokenMetadata>,
     audits: BTreeMap<Address, (AuditResult, BlockNumber)>,
@@ -269,50 +266,6 @@ impl Model {
     }
 
     #[must_use]
-    pub fn find_block(&self, id: BlockId) -> Option<Block> {
-        let matches = |block: &Block| match id {
-            BlockId::Number(number) => block.number == number,
-            BlockId::Hash(hash) => block.hash == hash,
-        };
-        self.blocks.iter().map(|changes| &changes.block).find(|block| matches(block)).cloned()
-    }
-
-    #[must_use]
-    pub fn list_blocks(&self, range: BlockRange, page: PageRequest) -> Page<Block> {
-        let all = self.blocks.iter().map(|changes| changes.block.clone());
-        paginate(all.filter(|block| range.contains(block.number)).collect(), page)
-    }
-
-    #[must_use]
-    pub fn list_mined_blocks(&self, miner: Address, range: BlockRange, page: PageRequest) -> Page<Block> {
-        let all = self.blocks.iter().map(|changes| changes.block.clone());
-        paginate(all.filter(|block| block.miner == miner && range.contains(block.number)).collect(), page)
-    }
-
-    #[must_use]
-    pub fn find_transaction(&self, hash: B256) -> Option<Transaction> {
-        self.transactions().find(|tx| tx.hash == hash).cloned()
-    }
-
-    /// Transfers and trades of a transaction, by a scan of all of them.
-    #[must_use]
-    pub fn find_transaction_events(&self, hash: B256, offset: u64, limit: u32) -> Option<TransactionEvents> {
-        self.find_transaction(hash)?;
-        let all = PageRequest { offset: 0, limit: u32::MAX, order: Order::OldestFirst };
-        let mut transfers = self.list_transfers(&TransferFilter::default(), all).items;
-        transfers.retain(|transfer| transfer.tx_hash == hash);
-        let mut trades = self.list_trades(&TradeFilter::default(), all).items;
-        trades.retain(|trade| trade.tx_hash == hash);
-        let part = PageRequest { offset, limit, order: Order::OldestFirst };
-        Some(TransactionEvents { transfers: paginate(transfers, part), trades: paginate(trades, part) })
-    }
-
-    #[must_use]
-    pub fn list_transactions(&self, filter: &TransactionFilter, page: PageRequest) -> Page<Transaction> {
-        paginate(self.transactions().filter(|tx| filter.matches(tx)).cloned().collect(), page)
-    }
-
-    #[must_use]
     pub fn find_address(&self, address: Address) -> Option<AddressSummary> {
         let takes_part = |changes: &&BlockChanges| {
             changes.block.miner == address
@@ -368,11 +321,11 @@ impl Model {
     }
 }
 
-fn transaction(changes: &BlockChanges, index: u32) -> &Transaction {
+pub(super) fn transaction(changes: &BlockChanges, index: u32) -> &Transaction {
     changes.transactions.iter().find(|tx| tx.index == index).expect("an event's transaction is in its block")
 }
 
-fn paginate<T: Clone>(all: Vec<T>, page: PageRequest) -> Page<T> {
+pub(super) fn paginate<T: Clone>(all: Vec<T>, page: PageRequest) -> Page<T> {
     let total = all.len() as u64;
     let items = page.ranks(total).filter_map(|rank| all.get(usize::try_from(rank).ok()?).cloned()).collect();
     Page { items, total }

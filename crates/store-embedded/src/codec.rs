@@ -1,7 +1,7 @@
 //! The encoding of numbers and fields in a row: small numbers take few bytes.
 
 use alloy_primitives::{Address, B256, Uint};
-use store::{StoreError, words};
+use store::{StoreError, log_data};
 
 /// Appends fields to a row.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl RowWriter {
 
     /// Data without the zeros that its words begin with.
     pub(crate) fn words(&mut self, data: &[u8]) {
-        words::pack(data, &mut self.0);
+        log_data::pack(data, &mut self.0);
     }
 
     pub(crate) fn finish(self) -> Vec<u8> {

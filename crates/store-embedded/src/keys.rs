@@ -35,20 +35,20 @@ pub(crate) type PartyId = u64;
 pub(crate) const ID_BYTES: usize = 5;
 /// Bytes of a hash in a key; the row distinguishes hashes with the same prefix.
 const HASH_BYTES: usize = 8;
-const LONGEST_KEY: usize = 56;
+const MAX_KEY_LENGTH: usize = 56;
 
 /// A key without the tag of its table. Small enough for the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
-    bytes: [u8; LONGEST_KEY],
+    bytes: [u8; MAX_KEY_LENGTH],
     len: usize,
 }
 
 impl Key {
     /// Sorts before every other key.
-    pub(crate) const EMPTY: Self = Self { bytes: [0; LONGEST_KEY], len: 0 };
+    pub(crate) const EMPTY: Self = Self { bytes: [0; MAX_KEY_LENGTH], len: 0 };
 
-    #[expect(clippy::indexing_slicing, reason = "no key is longer than LONGEST_KEY")]
+    #[expect(clippy::indexing_slicing, reason = "no key is longer than MAX_KEY_LENGTH")]
     fn of(parts: &[&[u8]]) -> Self {
         let mut key = Self::EMPTY;
         for part in parts {
@@ -190,7 +190,7 @@ impl Key {
 
     /// A key read from the engine; None if it is longer than any key.
     pub(crate) fn from_slice(bytes: &[u8]) -> Option<Self> {
-        (bytes.len() <= LONGEST_KEY).then(|| Self::of(&[bytes]))
+        (bytes.len() <= MAX_KEY_LENGTH).then(|| Self::of(&[bytes]))
     }
 
     /// This key with more bytes appended.
@@ -206,7 +206,7 @@ impl Key {
     /// The key as stored in the engine: the tag of the table, then the key.
     #[expect(clippy::indexing_slicing, reason = "the array is one longer than that of any key")]
     pub(crate) fn in_table(&self, table: Table) -> EngineKey {
-        let mut bytes = [0; LONGEST_KEY + 1];
+        let mut bytes = [0; MAX_KEY_LENGTH + 1];
         bytes[0] = table as u8;
         bytes[1..=self.len].copy_from_slice(self.as_slice());
         EngineKey { bytes, len: self.len + 1 }
@@ -215,7 +215,7 @@ impl Key {
 
 #[derive(Debug)]
 pub(crate) struct EngineKey {
-    bytes: [u8; LONGEST_KEY + 1],
+    bytes: [u8; MAX_KEY_LENGTH + 1],
     len: usize,
 }
 

@@ -1,16 +1,18 @@
 //! Metadata of the store: its schema, its chain, its first block and its tip.
 
 use domain::{BlockNumber, BlockRef, ChainIdentity};
-use store::{ChainTotals, StoreError};
+use store::{ChainTotals, StoreError, rules::LISTS_LAYOUT};
 
 use crate::{
     codec::{RowReader, RowWriter},
     engine::{Batch, View},
     keys::{Key, Table},
+    rows,
 };
 
-/// Of the index: increased by every change that other versions cannot read. An older index is filled again.
-pub const SCHEMA: u32 = 3;
+/// Of the index: higher after every change that other versions cannot read. An older index is filled again. Rows and lists have their
+/// own numbers beside their definitions; here it is increased for all else, such as keys and chunks.
+pub const SCHEMA: u32 = 2 + rows::LAYOUT + LISTS_LAYOUT;
 /// Of the records: increased by every change that other versions cannot read, with a step in `upgrade.rs`.
 pub const RECORDS: u32 = 1;
 

@@ -6,7 +6,7 @@ use crate::{
     engine::{Engine, View},
     keys::{Key, Table},
     meta::{self, RECORDS, SCHEMA, Versions},
-    record_transfer::delete_rows,
+    raw_records::delete_rows,
     verified_contracts, webhook_records,
 };
 

@@ -35,7 +35,7 @@ impl<'a> Replacement<'a> {
     /// The new index has everything, and nothing has either one open.
     pub(crate) fn complete(self) -> Result<(), StoreError> {
         self.mark().map_err(from_io_error)?;
-        go_on(self.data)
+        resume(self.data)
     }
 
     fn mark(&self) -> io::Result<()> {
@@ -57,11 +57,11 @@ pub(crate) fn replace_with(data: &Path, filled: &Path) -> Result<(), StoreError>
         sync_folder(data)
     };
     begin().map_err(from_io_error)?;
-    go_on(data)
+    resume(data)
 }
 
 /// Does what an interrupted replacement has left to do.
-pub(crate) fn go_on(data: &Path) -> Result<(), StoreError> {
+pub(crate) fn resume(data: &Path) -> Result<(), StoreError> {
     run_steps(data, usize::MAX).map_err(from_io_error)
 }
 
@@ -157,7 +157,7 @@ mod tests {
         for (steps, next) in left.into_iter().enumerate() {
             let data = stopped_after(steps);
             assert_eq!(next_step(data.path()), next);
-            go_on(data.path()).unwrap();
+            resume(data.path()).unwrap();
             assert_eq!(content(data.path()), ["new", "new"], "after {steps} steps");
             assert_eq!(fs::read_dir(data.path()).unwrap().count(), 2, "after {steps} steps");
         }
@@ -167,7 +167,7 @@ mod tests {
     fn a_new_index_that_is_not_complete_is_dropped() {
         let data = stopped_after(0);
         fs::remove_file(folder_of_next(data.path()).join(COMPLETE)).unwrap();
-        go_on(data.path()).unwrap();
+        resume(data.path()).unwrap();
         assert_eq!(content(data.path()), ["old", "old"]);
         assert_eq!(fs::read_dir(data.path()).unwrap().count(), 2);
     }
@@ -177,7 +177,7 @@ mod tests {
         let data = stopped_after(0);
         let filled = data.path().join("filled");
         fs::rename(folder_of_next(data.path()), &filled).unwrap();
-        go_on(data.path()).unwrap();
+        resume(data.path()).unwrap();
         assert_eq!(content(data.path()), ["old", "old"], "it is not touched by anything else");
         replace_with(data.path(), &filled).unwrap();
         assert_eq!(content(data.path()), ["new", "new"]);
@@ -188,7 +188,7 @@ mod tests {
     fn the_only_index_is_never_removed() {
         let data = tempfile::tempdir().unwrap();
         fs::create_dir(data.path().join(OLD)).unwrap();
-        go_on(data.path()).unwrap();
+        resume(data.path()).unwrap();
         assert!(data.path().join(OLD).exists());
     }
 }

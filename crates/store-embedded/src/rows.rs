@@ -33,3 +33,19 @@ pub(crate) use token::{
 pub(crate) use trade::TradeRow;
 pub(crate) use transaction::TransactionRow;
 pub(crate) use transfer::TransferRow;
+
+/// Of the rows of the index.
+pub(crate) const LAYOUT: u32 = account::LAYOUT
+    + address::LAYOUT
+    + approval::LAYOUT
+    + block::LAYOUT
+    + creation::LAYOUT
+    + internal::LAYOUT
+    + log::LAYOUT
+    + nft::LAYOUT
+    + nft_metadata::LAYOUT
+    + pool::LAYOUT
+    + token::LAYOUT
+    + trade::LAYOUT
+    + transaction::LAYOUT
+    + transfer::LAYOUT;

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use domain::{BlockNumber, ChainIdentity};
 use metrics::Histogram;
 use store::{
-    CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, OlderIndex, RecordTransfer,
+    CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, OlderIndex, RawRecords,
     SnapshotContent, Store, StoreError, UserRecords, Verification, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
@@ -17,9 +17,9 @@ use crate::{
     meta::{self, Binding},
     options::StoreOptions,
     private_files,
+    raw_records::EmbeddedRawRecords,
     read::ReadCaches,
     reader::EmbeddedReader,
-    record_transfer::EmbeddedTransfer,
     reindex::Reindex,
     replacement, snapshot,
     upgrade::upgrade,
@@ -56,11 +56,11 @@ impl EmbeddedStore {
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         std::fs::create_dir_all(path).map_err(|error| StoreError::Backend(error.into()))?;
         let _lock = engine::lock_folder(path)?;
-        replacement::go_on(path)?;
+        replacement::resume(path)?;
         snapshot::clean_up(path)?;
         let engine = Engine::open(path, options.engine())?;
         let engine = upgrade(engine, path, &options.engine(), options.older_index)?;
-        start_over::go_on(&engine)?;
+        start_over::resume(&engine)?;
         private_files::tighten(path).map_err(|error| StoreError::Backend(error.into()))?;
         let user_records = EmbeddedUserRecords::new(engine.clone());
         let read_slots = Arc::<ReadSlots>::default();
@@ -95,7 +95,7 @@ impl EmbeddedStore {
     /// If no complete commit can be restored. Then the folder is left as it was.
     pub fn repair(path: &Path, options: StoreOptions) -> Result<Option<Repair>, StoreError> {
         let _lock = engine::lock_folder(path)?;
-        replacement::go_on(path)?;
+        replacement::resume(path)?;
         engine::repair(path, &options.engine())
     }
 
@@ -248,9 +248,9 @@ impl Store for EmbeddedStore {
         Arc::new(Self::webhook_records(self).with_limits(limits))
     }
 
-    fn record_transfer(&self) -> Arc<dyn RecordTransfer> {
+    fn raw_records(&self) -> Arc<dyn RawRecords> {
         let (verified, webhooks) = (Self::verified_contracts(self), Self::webhook_records(self));
-        Arc::new(EmbeddedTransfer::new(self.engine.clone(), verified, webhooks))
+        Arc::new(EmbeddedRawRecords::new(self.engine.clone(), verified, webhooks))
     }
 
     async fn compact(&self) -> Result<Option<u64>, StoreError> {

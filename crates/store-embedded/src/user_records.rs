@@ -2,8 +2,8 @@
 
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
+pub(crate) mod raw;
 mod row;
-pub(crate) mod transfer;
 
 use std::{
     collections::BTreeMap,

@@ -4,9 +4,9 @@
 pub(crate) mod fuzzing;
 mod jobs;
 mod listing;
+pub(crate) mod raw;
 mod records;
 mod row;
-pub(crate) mod transfer;
 
 use std::sync::Arc;
 

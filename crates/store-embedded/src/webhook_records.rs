@@ -10,9 +10,9 @@ pub(crate) mod fuzzing;
 mod load;
 mod matches;
 mod queues;
+pub(crate) mod raw;
 mod read;
 mod rows;
-pub(crate) mod transfer;
 
 use std::collections::BTreeMap;
 

@@ -4,6 +4,7 @@
 //! appends one row for each list that it touches, with its entries and the counts before them. So a total is one read, a
 //! page is one seek at any depth, a block range is two searches, and reverting a block deletes the runs that it appended.
 
+mod binary_copy;
 mod block_times;
 mod chain;
 mod compaction;
@@ -27,12 +28,13 @@ mod options;
 mod pools;
 mod quotas;
 mod ranks;
+mod raw_records;
 mod read;
 mod reader;
-mod record_transfer;
 mod replica;
 mod rows;
 mod store;
+mod tables;
 #[doc(hidden)]
 pub mod testing;
 mod tls;

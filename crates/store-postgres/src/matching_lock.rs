@@ -35,7 +35,7 @@ impl MatchingLock {
 
     /// Returns when the connection is lost, and so is the lock. To be polled all the time: otherwise another process takes
     /// over.
-    pub fn lost(&mut self) -> BoxFuture<'_, ()> {
+    pub fn hold_until_lost(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let Self { client, connection } = self;
             let beating = async {

@@ -13,19 +13,15 @@ use crate::{
     rows::{RowExt, int8},
 };
 
-/// The migrations that a version knows, and the oldest index that it can use.
+/// The migrations that a version knows, in order: the first one is number 1.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Migrations<'a> {
-    /// The SQL of each, in order: the first one is number 1.
-    pub(crate) sql: &'a [&'a str],
-    /// An index that was filled before this migration lacks data that later ones take from blocks: it is filled again.
-    pub(crate) oldest_index: u32,
-}
+pub(crate) struct Migrations<'a>(pub(crate) &'a [&'a str]);
 
-pub(crate) const MIGRATIONS: Migrations<'static> = Migrations {
-    sql: &[include_str!("../migrations/0001_schema.sql"), include_str!("../migrations/0002_started_over.sql")],
-    oldest_index: 1,
-};
+/// The files in the folder `migrations`.
+pub(crate) const MIGRATIONS: Migrations<'static> = Migrations(&include!(concat!(env!("OUT_DIR"), "/migrations.rs")));
+
+/// A line of a migration that takes more from blocks than those before: an index that was filled before is filled again.
+pub(crate) const REFILL: &str = "-- refill the index";
 
 /// Besides lists, the tables that are filled again. All others are kept.
 const INDEX: [&str; 32] = [
@@ -71,7 +67,7 @@ impl Migrations<'_> {
     /// each other.
     pub(crate) async fn migrate(self, client: &mut Object, schema: &str, older: OlderIndex) -> Result<(), StoreError> {
         check_server(client).await?;
-        let known = u32::try_from(self.sql.len()).unwrap_or(u32::MAX);
+        let known = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
         if applied(client, schema).await?.unwrap_or_default() < known {
             // Locked outside of a transaction: one that has begun before does not see a table that was created meanwhile.
             query(client, "select pg_advisory_lock($1)", &[&locks::MIGRATION]).await?;
@@ -85,13 +81,20 @@ impl Migrations<'_> {
         }
     }
 
+    /// The oldest index that can be used, by the migration that it was filled after.
+    fn oldest_index(self) -> u32 {
+        let refills = (1..).zip(self.0).filter(|(_, migration)| migration.lines().any(|line| line == REFILL));
+        refills.map(|(number, _)| number).max().unwrap_or(1)
+    }
+
     /// Applies each migration in its own transaction; in one, if the index is emptied before.
     async fn apply_missing(self, client: &mut Object, schema: &str, older: OlderIndex) -> Result<(), StoreError> {
         let before = applied(client, schema).await?.unwrap_or_default();
-        let missing = (1..).zip(self.sql).filter(|(number, _)| *number > before);
-        if before > 0 && before < self.oldest_index && has_blocks(client, schema).await? {
+        let missing = (1..).zip(self.0).filter(|(number, _)| *number > before);
+        let oldest_index = self.oldest_index();
+        if before > 0 && before < oldest_index && has_blocks(client, schema).await? {
             if older != OlderIndex::Replace {
-                return Err(StoreError::OlderSchema { stored: before, known: self.oldest_index });
+                return Err(StoreError::OlderSchema { stored: before, known: oldest_index });
             }
             let tx = client.transaction().await.map_err(store_error)?;
             empty_index(&tx, schema, before).await?;
@@ -269,7 +272,7 @@ mod tests {
 
     #[test]
     fn every_table_is_kept_or_emptied_by_decision() {
-        let created = MIGRATIONS.sql.iter().flat_map(|migration| {
+        let created = MIGRATIONS.0.iter().flat_map(|migration| {
             let words: Vec<&str> = migration.split_whitespace().collect();
             let is_named = |words: &&[&str]| matches!(words, ["create", "table", _] | ["unlogged", "table", _]);
             words.windows(3).filter(is_named).map(|words| words[2].to_owned()).collect::<Vec<_>>()

@@ -2,18 +2,15 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use domain::{
-    Account, Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block,
-    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Code, Coverage, DayFigures, FailureSource,
-    HeldNft, Holder, InternalFilter, InternalPage, ListedAddresses, LogFilter, LogPage, Nft, Page, PageRequest, Pool,
-    Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFailure,
-    TransactionFilter, Transfer, TransferFilter, U256,
+    Account, Address, B256, BlockGasPrice, BlockNumber, BlockRef, Bytes, Code, Coverage, DayFigures, FailureSource,
+    Stats, TransactionFailure,
 };
 use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
 use tokio_postgres::Row;
 
 use crate::{
-    database::{Connection, Database, execute, find, snapshot},
+    database::{Connection, Database, execute, find},
     numeric::Numeric,
     read::{self, Intersections},
     replica::Replica,
@@ -24,12 +21,12 @@ use crate::{
 /// Reads the index. Cheap to clone; never blocks the writer.
 #[derive(Debug, Clone)]
 pub struct PostgresReader {
-    database: Database,
+    pub(crate) database: Database,
     versions: Arc<Versions>,
     /// Reads use it while it is recent enough.
     replica: Option<Arc<Replica>>,
-    intersections: Arc<Intersections>,
-    read_times: Arc<Histogram>,
+    pub(crate) intersections: Arc<Intersections>,
+    pub(crate) read_times: Arc<Histogram>,
     /// The first block of an index never changes.
     first_block: Arc<OnceLock<BlockNumber>>,
 }
@@ -44,11 +41,11 @@ impl PostgresReader {
         Self { database, versions, replica, intersections, read_times, first_block: Arc::default() }
     }
 
-    fn usable_replica(&self) -> Option<&Replica> {
+    pub(crate) fn usable_replica(&self) -> Option<&Replica> {
         self.replica.as_deref().filter(|replica| replica.usable_version().is_some())
     }
 
-    async fn note_shown(&self, client: &dyn Connection) -> Result<(), StoreError> {
+    pub(crate) async fn note_shown(&self, client: &dyn Connection) -> Result<(), StoreError> {
         match &self.replica {
             Some(replica) => replica.note_shown(client).await,
             None => Ok(()),
@@ -57,7 +54,7 @@ impl PostgresReader {
 }
 
 /// Runs a query of one statement, on the standby or on the primary.
-macro_rules! read {
+macro_rules! read_statement {
     ($this:ident, |$client:ident| $query:expr) => {{
         let _timer = $this.read_times.start_timer();
         if let Some(replica) = $this.usable_replica() {
@@ -84,7 +81,7 @@ macro_rules! read_snapshot {
         if let Some(replica) = $this.usable_replica() {
             let read = async {
                 let mut connection = replica.connection().await?;
-                let $client = snapshot(&mut connection).await?;
+                let $client = $crate::database::snapshot(&mut connection).await?;
                 $query.await
             };
             match read.await {
@@ -94,12 +91,15 @@ macro_rules! read_snapshot {
         }
         let mut connection = $this.database.connection().await?;
         // Ends with a rollback, since it changes nothing.
-        let $client = snapshot(&mut connection).await?;
+        let $client = $crate::database::snapshot(&mut connection).await?;
         let found = $query.await?;
         $this.note_shown(&$client).await?;
         Ok(found)
     }};
 }
+
+pub(crate) use read_snapshot;
+pub(crate) use read_statement;
 
 #[async_trait]
 impl ChainReader for PostgresReader {
@@ -111,14 +111,15 @@ impl ChainReader for PostgresReader {
     }
 
     async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError> {
-        read!(self, |client| read::find_tip(&client))
+        read_statement!(self, |client| read::find_tip(&client))
     }
 
     async fn coverage(&self) -> Result<Coverage, StoreError> {
         if let Some(first_block) = self.first_block.get() {
             return Ok(Coverage { first_block: Some(*first_block) });
         }
-        let coverage: Result<Coverage, StoreError> = async { read!(self, |client| read::coverage(&client)) }.await;
+        let coverage: Result<Coverage, StoreError> =
+            async { read_statement!(self, |client| read::coverage(&client)) }.await;
         if let Ok(Coverage { first_block: Some(first_block) }) = coverage {
             let _ = self.first_block.set(first_block);
         }
@@ -126,7 +127,7 @@ impl ChainReader for PostgresReader {
     }
 
     async fn stats(&self) -> Result<Stats, StoreError> {
-        read!(self, |client| read::stats(&client))
+        read_statement!(self, |client| read::stats(&client))
     }
 
     async fn list_gas_prices(&self, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError> {
@@ -135,176 +136,6 @@ impl ChainReader for PostgresReader {
 
     async fn list_days(&self, count: u32) -> Result<Vec<DayFigures>, StoreError> {
         read_snapshot!(self, |client| read::list_days(&client, count))
-    }
-
-    async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError> {
-        read!(self, |client| read::find_block(&client, id))
-    }
-
-    async fn list_blocks(&self, range: BlockRange, page: PageRequest) -> Result<Page<Block>, StoreError> {
-        read!(self, |client| read::list_blocks(&client, range, page))
-    }
-
-    async fn list_mined_blocks(
-        &self,
-        miner: Address,
-        range: BlockRange,
-        page: PageRequest,
-    ) -> Result<Page<Block>, StoreError> {
-        read!(self, |client| read::list_mined_blocks(&client, miner, range, page))
-    }
-
-    async fn find_transaction(&self, hash: B256) -> Result<Option<Transaction>, StoreError> {
-        read!(self, |client| read::find_transaction(&client, hash))
-    }
-
-    async fn list_transactions(
-        &self,
-        filter: &TransactionFilter,
-        page: PageRequest,
-    ) -> Result<Page<Transaction>, StoreError> {
-        if read::combines_transaction_lists(filter) {
-            return read_snapshot!(self, |client| read::list_transactions(&client, &self.intersections, filter, page));
-        }
-        read!(self, |client| read::list_transactions(&client, &self.intersections, filter, page))
-    }
-
-    async fn find_transaction_events(
-        &self,
-        hash: B256,
-        offset: u64,
-        limit: u32,
-    ) -> Result<Option<TransactionEvents>, StoreError> {
-        read_snapshot!(self, |client| read::find_transaction_events(&client, hash, offset, limit))
-    }
-
-    async fn find_address(&self, address: Address) -> Result<Option<AddressSummary>, StoreError> {
-        read_snapshot!(self, |client| read::find_address(&client, address))
-    }
-
-    async fn find_address_overview(
-        &self,
-        address: Address,
-        recent: u32,
-    ) -> Result<Option<AddressOverview>, StoreError> {
-        read_snapshot!(self, |client| read::find_address_overview(&client, &self.intersections, address, recent))
-    }
-
-    async fn describe_addresses(&self, addresses: &[Address]) -> Result<Vec<AddressFacts>, StoreError> {
-        read!(self, |client| read::describe_addresses(&client, addresses))
-    }
-
-    async fn list_known_addresses(
-        &self,
-        origin: AddressOrigin,
-        from: u64,
-        limit: u32,
-    ) -> Result<ListedAddresses, StoreError> {
-        read_snapshot!(self, |client| read::list_known_addresses(&client, origin, from, limit))
-    }
-
-    async fn find_address_position(&self, block: BlockNumber) -> Result<Option<u64>, StoreError> {
-        read!(self, |client| read::find_address_position(&client, block))
-    }
-
-    async fn count_transactions(&self, addresses: &[Address]) -> Result<Vec<u64>, StoreError> {
-        read!(self, |client| read::count_transactions(&client, addresses))
-    }
-
-    async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {
-        read!(self, |client| read::find_code_hash(&client, address))
-    }
-
-    async fn find_code(&self, code_hash: B256) -> Result<Option<Bytes>, StoreError> {
-        read!(self, |client| read::find_code(&client, code_hash))
-    }
-
-    async fn list_tokens(&self, page: PageRequest) -> Result<Page<Token>, StoreError> {
-        read!(self, |client| read::list_tokens(&client, page))
-    }
-
-    async fn find_token(&self, address: Address) -> Result<Option<Token>, StoreError> {
-        read!(self, |client| read::find_token(&client, address))
-    }
-
-    async fn search_tokens(&self, beginning: &str, limit: usize) -> Result<Vec<Token>, StoreError> {
-        read!(self, |client| read::search_tokens(&client, beginning, limit))
-    }
-
-    async fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Result<Page<Transfer>, StoreError> {
-        if read::combines_transfer_lists(filter) {
-            return read_snapshot!(self, |client| read::list_transfers(&client, &self.intersections, filter, page));
-        }
-        read!(self, |client| read::list_transfers(&client, &self.intersections, filter, page))
-    }
-
-    async fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError> {
-        if read::combines_trade_lists(filter) {
-            return read_snapshot!(self, |client| read::list_trades(&client, &self.intersections, filter, page));
-        }
-        read!(self, |client| read::list_trades(&client, &self.intersections, filter, page))
-    }
-
-    async fn list_internal_transactions(
-        &self,
-        filter: &InternalFilter,
-        page: PageRequest,
-    ) -> Result<InternalPage, StoreError> {
-        read_snapshot!(self, |client| read::list_internal_transactions(&client, filter, page))
-    }
-
-    async fn list_logs(&self, filter: &LogFilter, page: PageRequest) -> Result<LogPage, StoreError> {
-        read_snapshot!(self, |client| read::list_logs(&client, &self.intersections, filter, page))
-    }
-
-    async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError> {
-        read!(self, |client| read::find_pool(&client, address))
-    }
-
-    async fn list_holders(&self, token: Address, page: PageRequest) -> Result<Option<Page<Holder>>, StoreError> {
-        read!(self, |client| read::list_holders(&client, token, page))
-    }
-
-    async fn list_address_tokens(&self, address: Address, page: PageRequest) -> Result<Page<TokenBalance>, StoreError> {
-        read!(self, |client| read::list_address_tokens(&client, address, page))
-    }
-
-    async fn find_token_balance(&self, key: BalanceKey) -> Result<Option<TokenBalanceAt>, StoreError> {
-        read!(self, |client| read::find_token_balance(&client, key))
-    }
-
-    async fn list_nfts(&self, token: Address, page: PageRequest) -> Result<Option<Page<Nft>>, StoreError> {
-        read!(self, |client| read::list_nfts(&client, token, page))
-    }
-
-    async fn find_nft(&self, token: Address, id: U256) -> Result<Option<Nft>, StoreError> {
-        read!(self, |client| read::find_nft(&client, token, id))
-    }
-
-    async fn list_nft_holders(
-        &self,
-        token: Address,
-        id: U256,
-        page: PageRequest,
-    ) -> Result<Option<Page<Holder>>, StoreError> {
-        read_snapshot!(self, |client| read::list_nft_holders(&client, token, id, page))
-    }
-
-    async fn list_nft_transfers(
-        &self,
-        token: Address,
-        id: U256,
-        page: PageRequest,
-    ) -> Result<Option<Page<Transfer>>, StoreError> {
-        read!(self, |client| read::list_nft_transfers(&client, token, id, page))
-    }
-
-    async fn list_approvals(&self, owner: Address, page: PageRequest) -> Result<Page<Approval>, StoreError> {
-        read!(self, |client| read::list_approvals(&client, owner, page))
-    }
-
-    async fn list_held_nfts(&self, address: Address, page: PageRequest) -> Result<Page<HeldNft>, StoreError> {
-        read!(self, |client| read::list_held_nfts(&client, address, page))
     }
 }
 

@@ -25,7 +25,7 @@ use crate::{
 /// How often the version of the standby is read. A cached response is that much older than a read at most.
 const POLL: Duration = Duration::from_millis(50);
 /// Reads use the primary once the standby is further behind.
-const LONGEST_LAG: Duration = Duration::from_secs(5);
+const MAX_LAG: Duration = Duration::from_secs(5);
 /// Pause after a failure.
 const RETRY: Duration = Duration::from_secs(1);
 const VERSION: &str = "select number from state_version";
@@ -83,7 +83,7 @@ impl Replica {
     /// The version that a read of the standby sees at least; None if the standby must not be read now.
     pub(crate) fn usable_version(&self) -> Option<u64> {
         let known = self.known();
-        let is_recent = known.behind_since.is_none_or(|since| since.elapsed() < LONGEST_LAG);
+        let is_recent = known.behind_since.is_none_or(|since| since.elapsed() < MAX_LAG);
         known.version.filter(|version| is_recent && *version >= self.shown.load(Ordering::Acquire))
     }
 

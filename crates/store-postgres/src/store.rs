@@ -5,8 +5,8 @@ use domain::{BlockNumber, ChainIdentity, ReplicaStatus, SyncStatus};
 use futures::future::BoxFuture;
 use metrics::Histogram;
 use store::{
-    CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RecordTransfer,
-    SnapshotContent, Store, StoreError, UserRecords, Verification, VerifiedContracts, WebhookLimits, WebhookRecords,
+    CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RawRecords, SnapshotContent,
+    Store, StoreError, UserRecords, Verification, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 use tokio::sync::watch;
 
@@ -22,9 +22,9 @@ use crate::{
     open_error::OpenError,
     options::PostgresOptions,
     quotas::PostgresQuotas,
+    raw_records::PostgresRawRecords,
     read::Intersections,
     reader::PostgresReader,
-    record_transfer::PostgresTransfer,
     replica::{Polling, Replica},
     rows::{RowExt, int8},
     user_records::PostgresUserRecords,
@@ -295,9 +295,9 @@ impl Store for PostgresStore {
         Arc::new(Self::webhook_records(self).with_limits(limits))
     }
 
-    fn record_transfer(&self) -> Arc<dyn RecordTransfer> {
+    fn raw_records(&self) -> Arc<dyn RawRecords> {
         let (database, versions) = (self.database.clone(), Arc::clone(&self.versions));
-        Arc::new(PostgresTransfer::new(database, versions, Self::webhook_records(self)))
+        Arc::new(PostgresRawRecords::new(database, versions, Self::webhook_records(self)))
     }
 
     /// Rows of lists are merged in small steps by the process that writes.

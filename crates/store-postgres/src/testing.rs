@@ -2,7 +2,7 @@
 
 use crate::{
     OpenError, PostgresOptions, PostgresStore,
-    migrations::{MIGRATIONS, Migrations},
+    migrations::{MIGRATIONS, Migrations, REFILL},
 };
 
 /// Opens a database as the next version would, if that one takes more from blocks than this one.
@@ -10,7 +10,7 @@ use crate::{
 /// # Errors
 /// As of [`PostgresStore::open`].
 pub async fn open_as_next_version(url: &str, options: PostgresOptions) -> Result<PostgresStore, OpenError> {
-    let sql = [MIGRATIONS.sql, &["create table added_later (number int8)"]].concat();
-    let oldest_index = u32::try_from(sql.len()).unwrap_or(u32::MAX);
-    PostgresStore::open_with(url, options, Migrations { sql: &sql, oldest_index }).await
+    let added = format!("{REFILL}\ncreate table added_later (number int8)");
+    let sql = [MIGRATIONS.0, &[&added]].concat();
+    PostgresStore::open_with(url, options, Migrations(&sql)).await
 }

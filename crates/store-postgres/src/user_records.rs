@@ -1,6 +1,6 @@
 //! API keys. Changes run one at a time.
 
-pub(crate) mod transfer;
+pub(crate) mod raw;
 
 use async_trait::async_trait;
 use deadpool_postgres::{Object, Transaction};

@@ -2,8 +2,8 @@
 
 mod jobs;
 mod matches;
+pub(crate) mod raw;
 mod running;
-pub(crate) mod transfer;
 
 use std::sync::Arc;
 

@@ -6,10 +6,10 @@ mod deliveries;
 mod handle;
 mod matches;
 mod queues;
+pub(crate) mod raw;
 mod rows;
 mod sender;
 mod shares;
-pub(crate) mod transfer;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -7,12 +7,14 @@ mod contract_data;
 mod error;
 mod internal;
 mod lifecycle;
+pub mod log_data;
 mod older_index;
 mod parties;
 mod queue_loads;
+mod raw_records;
+mod readers;
 mod record_json;
 mod record_lines;
-mod record_transfer;
 mod records;
 pub mod rules;
 mod shared_jobs;
@@ -22,7 +24,6 @@ mod user_records;
 mod verification;
 mod verified_contracts;
 mod webhook_records;
-pub mod words;
 
 pub use block_times::find_first_block_since;
 pub use contract_data::ContractDataWriter;
@@ -32,8 +33,12 @@ pub use lifecycle::{CacheUse, SnapshotContent, Store};
 pub use older_index::OlderIndex;
 pub use parties::{Parties, Party};
 pub use queue_loads::QueueLoads;
+pub use raw_records::{RawRecords, RecordImport};
+pub use readers::{
+    AddressReader, ApprovalReader, BlockReader, ChainReader, InternalReader, KnownAddressReader, LogReader, NftReader,
+    StateVersion, TokenReader, TradeReader, TransactionReader, TransferReader,
+};
 pub use record_lines::{FileChain, InvalidLine, Line, RecordFileHeader};
-pub use record_transfer::{RecordImport, RecordTransfer};
 pub use records::{
     DeliveryLogRecord, DeliveryRecord, DeploymentRecord, EventRecord, FailureRecord, HashPrefix, JobRecord,
     MatchingRecord, OrphanedBlockRecord, Record, RecordKind, RecordPosition, UsedProof, VerifiedCodeRecord,
@@ -42,14 +47,12 @@ pub use records::{
 pub use rules::{ChainTotals, CurrentDay, ListKey, ListKind, check_order, fetch_policy};
 pub use shared_jobs::{JOB_LEASE, SharedJobs};
 pub use shared_quotas::{QuotaCaller, QuotaLeft, QuotaUse, SharedQuotas};
-pub use traits::{
-    CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, ChainWriter, IndexWriter, StateVersion, Undo,
-};
+pub use traits::{CachedAccounts, CachedFailures, CachedNftMetadata, ChainWriter, IndexWriter, Undo};
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
 pub use verification::{StoreFault, StorePart, Verification};
 pub use verified_contracts::{JOB_RETENTION, KEPT_JOBS, Kept, VerifiedContracts};
 pub use webhook_records::{
-    AddWebhookError, EnqueueError, InternalMatches, KEPT_ATTEMPTS, LONGEST_WAIT, MATCHED_BLOCK_HISTORY, MatchedBlock,
+    AddWebhookError, EnqueueError, InternalMatches, KEPT_ATTEMPTS, MATCHED_BLOCK_HISTORY, MAX_WAIT, MatchedBlock,
     Matches, NewEvent, Orphaning, Part, Progress, QueueCounts, QueueHead, QueueState, Recipient, Removal,
     RetractedBatch, Retraction, RetractionCursor, WEBHOOKS_PER_OWNER, WatchList, Watcher, WebhookLimits,
     WebhookRecords, WebhookTotals,

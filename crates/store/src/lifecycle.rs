@@ -5,8 +5,8 @@ use domain::{BlockNumber, ChainIdentity};
 use metrics::Histogram;
 
 use crate::{
-    CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RecordTransfer, StoreError,
-    UserRecords, Verification, VerifiedContracts, WebhookLimits, WebhookRecords,
+    CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RawRecords, StoreError, UserRecords,
+    Verification, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
 /// Lookups in a cache since the store was opened.
@@ -66,7 +66,7 @@ pub trait Store: Send + Sync {
     fn webhook_records(&self, limits: WebhookLimits) -> Arc<dyn WebhookRecords>;
 
     /// For copying records to another store, or from one.
-    fn record_transfer(&self) -> Arc<dyn RecordTransfer>;
+    fn raw_records(&self) -> Arc<dyn RawRecords>;
 
     /// Rewrites the index so that it takes as little space as possible, and returns its size in bytes; reads and writes
     /// continue. None if the store does so by itself.

@@ -157,43 +157,26 @@ pub struct MatchingRecord {
     pub internal: Option<BlockNumber>,
 }
 
-/// The kinds of records, in their order in a file. That of matching is the last: it is written once the queues
-/// are complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RecordKind {
-    ApiKey,
-    UsedProof,
-    VerifiedCode,
-    VerifiedContract,
-    Deployment,
-    Job,
-    Failure,
-    Webhook,
-    DeliveryLog,
-    Event,
-    Delivery,
-    MatchedBlock,
-    OrphanedBlock,
-    Matching,
-}
-
-impl RecordKind {
-    pub const ALL: [Self; 14] = [
-        Self::ApiKey,
-        Self::UsedProof,
-        Self::VerifiedCode,
-        Self::VerifiedContract,
-        Self::Deployment,
-        Self::Job,
-        Self::Failure,
-        Self::Webhook,
-        Self::DeliveryLog,
-        Self::Event,
-        Self::Delivery,
-        Self::MatchedBlock,
-        Self::OrphanedBlock,
-        Self::Matching,
-    ];
+domain::all_variants! {
+    /// The kinds of records, in their order in a file. That of matching is the last: it is written once the queues
+    /// are complete.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum RecordKind {
+        ApiKey,
+        UsedProof,
+        VerifiedCode,
+        VerifiedContract,
+        Deployment,
+        Job,
+        Failure,
+        Webhook,
+        DeliveryLog,
+        Event,
+        Delivery,
+        MatchedBlock,
+        OrphanedBlock,
+        Matching,
+    }
 }
 
 /// The position of a record among all records: its kind and its key. The order within a kind is that of the keys.

@@ -12,7 +12,7 @@ pub const WEBHOOKS_PER_OWNER: usize = 20;
 /// Maximum stored attempts of one delivery: a whole retry schedule, and some that were requested by hand.
 pub const KEPT_ATTEMPTS: usize = 16;
 /// The longest time until a retry. A later due time was recorded under a wrong clock, and counts as due now.
-pub const LONGEST_WAIT: UnixMillis = 30 * 60 * 60 * 1_000;
+pub const MAX_WAIT: UnixMillis = 30 * 60 * 60 * 1_000;
 /// Number of matched blocks that are stored, so that their reorg is noticed. No reorg goes deeper.
 pub const MATCHED_BLOCK_HISTORY: BlockNumber = 16_384;
 

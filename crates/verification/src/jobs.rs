@@ -6,7 +6,7 @@ mod metrics;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use alloy_primitives::Address;
@@ -20,7 +20,7 @@ use tokio::{sync::watch, time::timeout};
 pub use self::metrics::VerificationMetrics;
 use crate::{
     Refusal, VerifyClient, VerifyError, VerifyRequest,
-    verifier::{Admitted, Verdict, Verifier, VerifyStage},
+    verifier::{Enqueued, Verdict, Verifier, VerifyStage},
 };
 
 /// Far more than the limits of a verification add up to.
@@ -178,8 +178,8 @@ impl VerificationJobs {
             let request = Arc::new(request);
             let handle = match self.join_or_start(client, &request)? {
                 Submitted::Joined(job) => JobHandle(job),
-                Submitted::Started(job, admitted) => {
-                    tokio::spawn(Arc::clone(&self.shared).run(Arc::clone(&job), admitted, request));
+                Submitted::Started(job, enqueued) => {
+                    tokio::spawn(Arc::clone(&self.shared).run(Arc::clone(&job), enqueued, request));
                     JobHandle(job)
                 }
             };
@@ -193,17 +193,17 @@ impl VerificationJobs {
         if let Some((_, job)) = active.running.iter().find(|(running, _)| running == request) {
             return Ok(Submitted::Joined(Arc::clone(job)));
         }
-        let admitted = self.shared.verifier.admit(client, request.address)?;
+        let enqueued = self.shared.verifier.enqueue(client, request.address)?;
         let progress = Progress { stage: VerifyStage::Chain, stored: false, end: None };
         let job = Arc::new(Job {
             id: JobId::from_random(rand::random()),
             address: request.address,
-            submitted_at: now(),
+            submitted_at: unix_time::millis(),
             progress: watch::Sender::new(progress),
         });
         active.by_id.insert(job.id, Arc::clone(&job));
         active.running.push((Arc::clone(request), Arc::clone(&job)));
-        Ok(Submitted::Started(job, admitted))
+        Ok(Submitted::Started(job, enqueued))
     }
 
     /// A job of the last week; waits for its end, but not longer than `max_wait`.
@@ -219,7 +219,7 @@ impl VerificationJobs {
 
 enum Submitted {
     Joined(Arc<Job>),
-    Started(Arc<Job>, Admitted),
+    Started(Arc<Job>, Enqueued),
 }
 
 impl Shared {
@@ -227,7 +227,7 @@ impl Shared {
         self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn run(self: Arc<Self>, job: Arc<Job>, admitted: Admitted, request: Arc<VerifyRequest>) {
+    async fn run(self: Arc<Self>, job: Arc<Job>, enqueued: Enqueued, request: Arc<VerifyRequest>) {
         let started = Instant::now();
         // Before the job is stored: another process that finds it must not take it for an interrupted one.
         if let Some(elsewhere) = &self.elsewhere
@@ -239,7 +239,7 @@ impl Shared {
             Err(error) => self.verdict(&job, started, (Err(error.into()), None)),
             Ok(()) => {
                 job.progress.send_modify(|progress| progress.stored = true);
-                self.find_out(&job, started, admitted, request).await
+                self.find_out(&job, started, enqueued, request).await
             }
         };
         let ended = VerificationJob { result: Some(result.clone()), ..job.record() };
@@ -275,7 +275,7 @@ impl Shared {
     }
 
     /// The verdict, and when the compilations began. In a task of its own, so that a panic ends only this job.
-    async fn verify(self: Arc<Self>, job: Arc<Job>, admitted: Admitted, request: Arc<VerifyRequest>) -> Outcome {
+    async fn verify(self: Arc<Self>, job: Arc<Job>, enqueued: Enqueued, request: Arc<VerifyRequest>) -> Outcome {
         let compiling = Arc::new(Mutex::new(None));
         let began = Arc::clone(&compiling);
         let task = tokio::spawn(async move {
@@ -285,7 +285,7 @@ impl Shared {
                 }
                 job.progress.send_modify(|progress| progress.stage = stage);
             };
-            let verified = self.verifier.verify(admitted, &request, job.submitted_at, &report);
+            let verified = self.verifier.verify(enqueued, &request, job.submitted_at, &report);
             timeout(MAX_TIME, verified).await.unwrap_or(Err(VerifyError::TookTooLong))
         });
         let outcome = task.await.unwrap_or_else(|error| Err(VerifyError::Panicked(error.to_string())));
@@ -309,11 +309,6 @@ fn log(job: &Job, outcome: &Result<Verdict, VerifyError>) {
             tracing::info!(error, %address, "verification ended without a verdict");
         }
     }
-}
-
-/// Unix time; 0 if the system clock is set before 1970.
-fn now() -> UnixMillis {
-    millis(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
 fn millis(duration: Duration) -> u64 {

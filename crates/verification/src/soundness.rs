@@ -10,7 +10,7 @@ use alloy_primitives::{Address, B256, Bytes, U256, hex, keccak256};
 use domain::{Block, BlockChanges, CreationId, Involvement, MatchKind, Order, PageRequest, Transaction};
 use proptest::prelude::*;
 use serde_json::Map;
-use store::{ChainReader, IndexWriter, Undo, VerifiedContracts};
+use store::{AddressReader, IndexWriter, Undo, VerifiedContracts};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use crate::{
@@ -191,15 +191,9 @@ impl World {
                 to: None,
                 created: Some(*address),
                 value: U256::ZERO,
-                nonce: 0,
-                gas_used: 0,
-                gas_limit: None,
-                cumulative_gas_used: None,
-                gas_price: 0,
-                charges: None,
-                succeeded: true,
                 method: None,
                 input: None,
+                ..Transaction::sample()
             })
             .collect();
         for ((address, runtime, creation), tx) in created.into_iter().zip(&transactions) {
@@ -222,11 +216,11 @@ impl World {
         };
         self.writer.commit(vec![changes], Undo::Keep { down_to: 0 }).await.unwrap();
         self.blocks.push((block, deployed));
-        self.settle().await;
+        self.fetch_pending_codes().await;
     }
 
     /// Stores the codes that the index requests, as the indexer does.
-    async fn settle(&mut self) {
+    async fn fetch_pending_codes(&mut self) {
         let (deployed, tip) = (self.deployed(), self.blocks[self.blocks.len() - 1].0.number);
         let addresses = self.writer.list_pending_codes(100).await.unwrap();
         let code =
@@ -273,7 +267,7 @@ impl World {
                 let stay = self.blocks.len().saturating_sub(usize::from(blocks)).max(1);
                 self.blocks.truncate(stay);
                 self.writer.revert_to(self.blocks[stay - 1].0.number).await.unwrap();
-                self.settle().await;
+                self.fetch_pending_codes().await;
                 self.add_block(None).await;
             }
             Step::Submit { at, source } => self.submit(address(at), source, true).await,

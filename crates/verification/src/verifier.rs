@@ -49,7 +49,7 @@ pub struct Verifier {
 
 /// A verification that has joined the queue. It leaves when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Admitted {
+pub(crate) struct Enqueued {
     _running: RunningGuard,
     entry: QueueEntry,
 }
@@ -141,14 +141,14 @@ impl Verifier {
     }
 
     /// Joins the queue, unless the client or the whole queue has reached its limit.
-    pub(crate) fn admit(&self, client: VerifyClient, address: Address) -> Result<Admitted, VerifyError> {
-        Ok(Admitted { _running: self.begin(client, address)?, entry: self.queue.join(client)? })
+    pub(crate) fn enqueue(&self, client: VerifyClient, address: Address) -> Result<Enqueued, VerifyError> {
+        Ok(Enqueued { _running: self.begin(client, address)?, entry: self.queue.join(client)? })
     }
 
     /// Checks whether sources compile to the code at an address, and stores them if they do.
     pub(crate) async fn verify(
         &self,
-        admitted: Admitted,
+        enqueued: Enqueued,
         request: &VerifyRequest,
         now: UnixMillis,
         report: &(dyn Fn(VerifyStage) + Send + Sync),
@@ -166,7 +166,7 @@ impl Verifier {
         report(VerifyStage::Compiler(request.compiler.to_string()));
         let compiler = self.compilers.get(&request.compiler).await?;
         report(VerifyStage::Slot);
-        admitted.entry.wait_until_running().await?;
+        enqueued.entry.wait_until_running().await?;
         report(VerifyStage::Compilation);
         let session = self.compilers.session(compiler, CpuBudget::new(self.config.cpu_time));
         let chain = on_chain.deployed(request.address);

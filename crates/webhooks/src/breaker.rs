@@ -10,17 +10,19 @@ const FAILURES_TO_OPEN: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const MAX_PAUSE: Duration = Duration::from_secs(300);
 
-/// Trust level of an endpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Trust {
-    /// The last attempt succeeded.
-    Proven,
-    /// No attempt has succeeded or failed yet.
-    Unknown,
-    /// An attempt has succeeded before, and a few have failed since.
-    Shaken,
-    /// Many attempts have failed in a row, or none has ever succeeded.
-    Suspect,
+domain::all_variants! {
+    /// Trust level of an endpoint.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub(crate) enum Trust {
+        /// The last attempt succeeded.
+        Proven,
+        /// No attempt has succeeded or failed yet.
+        Unknown,
+        /// An attempt has succeeded before, and a few have failed since.
+        Shaken,
+        /// Many attempts have failed in a row, or none has ever succeeded.
+        Suspect,
+    }
 }
 
 /// A value for each trust level.
@@ -63,8 +65,6 @@ impl<T> IndexMut<Trust> for PerTrust<T> {
 }
 
 impl Trust {
-    pub(crate) const ALL: [Self; 4] = [Self::Proven, Self::Unknown, Self::Shaken, Self::Suspect];
-
     pub(crate) fn of(failures: u32, proven: bool) -> Self {
         match (failures, proven) {
             (0, true) => Self::Proven,
@@ -75,7 +75,7 @@ impl Trust {
     }
 
     /// Maximum messages in flight to one such endpoint.
-    pub(crate) fn per_endpoint(self) -> usize {
+    pub(crate) const fn per_endpoint(self) -> usize {
         match self {
             Self::Proven => 4,
             Self::Unknown | Self::Shaken | Self::Suspect => 1,

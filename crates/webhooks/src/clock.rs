@@ -1,6 +1,6 @@
 use std::{
     sync::atomic::{AtomicI64, Ordering},
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use domain::UnixMillis;
@@ -30,7 +30,7 @@ pub fn correct_clock(ahead: i64) {
 /// Follows the runtime's clock, which a simulation pauses and advances. Outside of simulations it equals the system time.
 pub(crate) fn now() -> UnixMillis {
     let (real, timers) = (Instant::now(), tokio::time::Instant::now().into_std());
-    let system = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let system = unix_time::now();
     let ahead = timers.saturating_duration_since(real);
     let behind = real.saturating_duration_since(timers);
     millis((system + ahead).saturating_sub(behind)).saturating_add_signed(CORRECTION.load(Ordering::Relaxed))

@@ -29,7 +29,7 @@ use self::{
     send::Sent,
     slots::{SlotId, Slots},
 };
-pub use self::{metrics::DeliveryMetrics, slots::MAX_PARKED};
+pub use self::{metrics::DeliveryMetrics, send::ATTEMPT_TIMEOUT, slots::MAX_PARKED};
 use crate::{
     Vault, Wake,
     breaker::Trust,
@@ -37,10 +37,11 @@ use crate::{
     wake::Changes,
 };
 
-/// Longer than any claimed message takes to be sent.
-const LEASE: Duration = Duration::from_secs(120);
 /// Messages claimed at once for a proven endpoint.
 const CLAIM_BATCH: usize = 16;
+/// Three times as long as the messages of a claim take if each attempt takes as long as it may.
+const LEASE: Duration =
+    Duration::from_secs(3 * ATTEMPT_TIMEOUT.as_secs() * (CLAIM_BATCH / Trust::Proven.per_endpoint()) as u64);
 /// All queues are scanned at this interval, in case a wake-up was missed.
 const SCAN_INTERVAL: Duration = Duration::from_secs(30);
 const RETRY_PAUSE: Duration = Duration::from_secs(1);

@@ -18,7 +18,7 @@ mod wake;
 mod watch;
 
 pub use clock::correct_clock;
-pub use dispatch::{DeliveryMetrics, Dispatcher, MAX_PARKED};
+pub use dispatch::{ATTEMPT_TIMEOUT, DeliveryMetrics, Dispatcher, MAX_PARKED};
 pub use housekeeping::run_housekeeping;
 pub use matcher::Matcher;
 pub use payload::event_name;

@@ -77,7 +77,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn pass(log: &mut RequestLog, limit: u32, now: u64) -> bool {
+    fn allow(log: &mut RequestLog, limit: u32, now: u64) -> bool {
         let allowed = log.state(limit, 1, Moment(now)).remaining > 0;
         if allowed {
             log.record(1, Moment(now));
@@ -88,10 +88,10 @@ mod tests {
     #[test]
     fn the_first_n_requests_are_allowed_and_the_next_is_rejected() {
         let mut log = RequestLog::default();
-        assert!((0..10).all(|_| pass(&mut log, 10, 5)));
-        assert!(!pass(&mut log, 10, 5));
-        assert!(!pass(&mut log, 10, 5 + 60 * SECOND));
-        assert!(pass(&mut log, 10, 6 + 60 * SECOND));
+        assert!((0..10).all(|_| allow(&mut log, 10, 5)));
+        assert!(!allow(&mut log, 10, 5));
+        assert!(!allow(&mut log, 10, 5 + 60 * SECOND));
+        assert!(allow(&mut log, 10, 6 + 60 * SECOND));
     }
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn a_lowered_limit_applies_at_once() {
         let mut log = RequestLog::default();
-        assert!((0..5).all(|second| pass(&mut log, 5, second * SECOND)));
+        assert!((0..5).all(|second| allow(&mut log, 5, second * SECOND)));
         let state = log.state(2, 1, Moment(5 * SECOND));
         assert_eq!(state.remaining, 0);
         // Four of the five requests must expire before another one is allowed.

@@ -132,7 +132,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn pass(windows: &Windows<u64>, key: u64, limit: u32, now: u64) -> bool {
+    fn allow(windows: &Windows<u64>, key: u64, limit: u32, now: u64) -> bool {
         windows.with(key, Moment(now), |log| {
             let allowed = log.state(limit, 1, Moment(now)).remaining > 0;
             if allowed {
@@ -146,26 +146,26 @@ mod tests {
     fn many_clients_neither_grow_the_table_nor_reset_a_limit() {
         let windows = Windows::new(Bounds { own: 1_000, shared: 16 });
         for _ in 0..3 {
-            assert!(pass(&windows, 0, 3, 0));
+            assert!(allow(&windows, 0, 3, 0));
         }
         for key in 1..100_000 {
-            pass(&windows, key, 3, key);
+            allow(&windows, key, 3, key);
         }
         assert!(windows.logs() <= 1_024, "{}", windows.logs());
-        assert!(!pass(&windows, 0, 3, 100_000), "the limit of the first caller was reset");
+        assert!(!allow(&windows, 0, 3, 100_000), "the limit of the first caller was reset");
     }
 
     #[test]
     fn expired_logs_make_room_for_new_clients() {
         let windows = Windows::new(Bounds { own: 1_000, shared: 16 });
         for key in 0..10_000 {
-            pass(&windows, key, 3, key);
+            allow(&windows, key, 3, key);
         }
         for key in 20_000..20_300 {
-            assert!(pass(&windows, key, 1, 61 * SECOND + key));
+            assert!(allow(&windows, key, 1, 61 * SECOND + key));
         }
         for key in 30_000..30_300 {
-            assert!(pass(&windows, key, 1, 122 * SECOND + key));
+            assert!(allow(&windows, key, 1, 122 * SECOND + key));
         }
         assert!(windows.logs() <= 1_000);
     }
@@ -178,7 +178,7 @@ mod tests {
         for step in 0..200_000_u64 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let (key, now) = (state >> 33 & 0x3ff, step * SECOND / 50);
-            if pass(&windows, key, 3, now) {
+            if allow(&windows, key, 3, now) {
                 passed.entry(key).or_default().push(now);
             }
         }
@@ -193,7 +193,7 @@ mod tests {
         let windows: Windows<u64> = Windows::new(Bounds { own: 64, shared: 4 });
         assert_eq!(windows.peek(7, |log| log.state(5, 1, Moment(0)).remaining), 5);
         assert_eq!(windows.logs(), 0);
-        pass(&windows, 7, 5, 0);
+        allow(&windows, 7, 5, 0);
         assert_eq!(windows.peek(7, |log| log.state(5, 1, Moment(0)).remaining), 4);
     }
 }

@@ -13,7 +13,6 @@ use client_address::{Client, TrustedProxies};
 use super::dialect_rules::{DialectAdmission, DialectRules};
 use crate::{
     ApiMetrics,
-    clock::unix_millis_now,
     error::ApiError,
     keys::{Caller, KeyRing, KeyText},
 };
@@ -101,7 +100,7 @@ impl Admission {
             (None, Identity::Unknown(error)) => Err(error),
             (None, Identity::Known(caller)) => {
                 if let Caller(Some(key)) = &caller {
-                    self.keys.count_use(key, unix_millis_now());
+                    self.keys.count_use(key, unix_time::millis());
                 }
                 Ok(caller)
             }

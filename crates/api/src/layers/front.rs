@@ -34,7 +34,6 @@ use super::{
     url_length,
 };
 use crate::{
-    clock::unix_now,
     error::ApiError,
     response_cache::{CachedRequest, MinBlock, ResponseCache},
     static_document,
@@ -95,7 +94,7 @@ impl Parts {
         // Errors get these headers too.
         let headers = response.headers_mut();
         if let Some(limits) = limits {
-            limits.write_headers(headers, unix_now());
+            limits.write_headers(headers, unix_time::now());
         }
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         id.write_header(headers);

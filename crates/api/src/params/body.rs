@@ -1,4 +1,4 @@
-use std::{error::Error as _, time::Duration};
+use std::error::Error as _;
 
 use axum::{
     body::{Body, Bytes, to_bytes},
@@ -11,11 +11,8 @@ use axum::{
 use http_body_util::{BodyExt, LengthLimitError};
 use tokio::time::timeout;
 
-use super::body_error::BodyError;
+use super::body_error::{BODY_TIMEOUT, BodyError};
 use crate::error::ApiError;
-
-/// For the complete body. Even a slow connection takes a fraction of it.
-const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A type that can be parsed from a request body.
 pub(crate) trait FromBody: Sized {
@@ -47,7 +44,7 @@ pub(crate) async fn read_body(headers: &HeaderMap, body: Body, max: usize) -> Re
     if announced.is_some_and(|length| length > max as u64) {
         return Err(ApiError::BodyTooLarge { max });
     }
-    match timeout(TIMEOUT, to_bytes(body, max)).await {
+    match timeout(BODY_TIMEOUT, to_bytes(body, max)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) if error.source().is_some_and(|cause| cause.is::<LengthLimitError>()) => {
             Err(ApiError::BodyTooLarge { max })
@@ -77,7 +74,7 @@ pub(crate) async fn read_body_if(
         }
         Ok(())
     };
-    timeout(TIMEOUT, read_beginning).await.unwrap_or(Err(ApiError::BodyTooSlow))?;
+    timeout(BODY_TIMEOUT, read_beginning).await.unwrap_or(Err(ApiError::BodyTooSlow))?;
     if !is_worth_reading(&beginning) {
         return Ok(None);
     }

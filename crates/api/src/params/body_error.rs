@@ -1,6 +1,9 @@
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use crate::wire::ProblemCode;
+
+/// For a complete body. Even a slow connection takes a fraction of it.
+pub(crate) const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why a request body is invalid. Fields are named by their path, such as `filter.address`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,7 +4,6 @@ use axum::{extract::State, http::StatusCode};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    clock::unix_now,
     json_response::{Freshness, JsonResponse},
     state::App,
     wire::Health,
@@ -53,7 +52,7 @@ async fn get_health_ready(State(app): State<App>) -> (StatusCode, JsonResponse<H
 }
 
 fn health_of(app: &App) -> Health {
-    Health::new(&app.sync.borrow(), Instant::now(), unix_now())
+    Health::new(&app.sync.borrow(), Instant::now(), unix_time::now())
         .with_tasks(&app.tasks.borrow())
         .with_webhooks(app.webhooks.totals())
         .with_replica(app.replica.as_ref().map(|replica| replica.borrow().clone()))

@@ -2,7 +2,6 @@ use axum::{extract::State, http::StatusCode};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    clock::unix_millis_now,
     document::{BadBody, BadParameter, BadProof, KeyConflict, NeedsKey, NoSuchKey, NodeOrIndexUnavailable, NotOwner},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
@@ -58,7 +57,7 @@ async fn create_key(
     ValidBody(request): ValidBody<wire::NewKeyRequest>,
 ) -> Result<(StatusCode, JsonResponse<wire::CreatedKey>), ApiError> {
     let proof = request.proof();
-    let issued = app.issuer.issue(proof, &request.signature, request.label, unix_millis_now()).await?;
+    let issued = app.issuer.issue(proof, &request.signature, request.label, unix_time::millis()).await?;
     tracing::info!(id = issued.key.id, owner = %issued.key.owner, "key issued");
     Ok((StatusCode::CREATED, JsonResponse::new(issued.into(), Freshness::Momentary)))
 }

@@ -1,6 +1,6 @@
 //! Continuous traffic in real time.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use tokio::time::MissedTickBehavior;
@@ -23,11 +23,7 @@ pub fn run(mut traffic: Traffic, interval: Duration, cancel: CancellationToken) 
             if let Err(error) = traffic.step() {
                 tracing::warn!(error = &error as &dyn std::error::Error, "cannot generate traffic for this block");
             }
-            traffic.chain.mine(Some(seconds_now()));
+            traffic.chain.mine(Some(unix_time::seconds()));
         }
     })
-}
-
-fn seconds_now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map(|elapsed| elapsed.as_secs()).unwrap_or_default()
 }

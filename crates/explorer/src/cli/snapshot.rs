@@ -11,7 +11,7 @@ pub(crate) struct SnapshotOptions {
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
 
-    /// Only the index, without a trace of keys, webhooks and verified contracts: a snapshot that can be published
+    /// Only the index, without keys, webhooks and verified contracts: a snapshot that can be published
     #[arg(long)]
     pub(crate) index_only: bool,
 

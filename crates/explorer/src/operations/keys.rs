@@ -1,9 +1,6 @@
 //! Lists, creates, limits and revokes API keys.
 
-use std::{
-    fmt::Write,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::fmt::Write;
 
 use anyhow::Context;
 use domain::{ApiKey, KeyDigest};
@@ -37,8 +34,7 @@ pub(crate) async fn execute(records: &dyn UserRecords, command: KeysCommand) -> 
             Ok(Executed { text: table(&keys), changed: None })
         }
         KeysCommand::Create { owner, label } => {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-            let issued = api::issue_key(records, owner, label, None, u64::try_from(now)?).await?;
+            let issued = api::issue_key(records, owner, label, None, unix_time::millis()).await?;
             let text = format!("{}\n{}", issued.text.reveal(), table(&[issued.key]));
             Ok(Executed { text, changed: None })
         }

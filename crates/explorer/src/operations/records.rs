@@ -4,11 +4,10 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{BufWriter, Seek, Write},
     path::Path,
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, bail};
-use store::{FileChain, Line, RecordFileHeader, RecordKind, RecordTransfer, Store};
+use store::{FileChain, Line, RawRecords, RecordFileHeader, RecordKind, Store};
 
 /// Has a name for a moment only.
 const EXPORTED: &str = "export.tmp";
@@ -18,7 +17,7 @@ pub(crate) const BATCH: usize = 1_000;
 /// Exports the records of a store in use, as they are now, to a file without a name. They are pinned only until it is written,
 /// however slowly it is read.
 pub(crate) async fn export_pinned(store: &dyn Store, data: &Path) -> anyhow::Result<File> {
-    let Some(transfer) = store.record_transfer().pinned() else {
+    let Some(raw) = store.raw_records().pinned() else {
         bail!("the records of a database are exported while no explorer uses it: stop all, and give it with --database")
     };
     let path = data.join(EXPORTED);
@@ -27,7 +26,7 @@ pub(crate) async fn export_pinned(store: &dyn Store, data: &Path) -> anyhow::Res
     let cannot_write = || format!("cannot write records to {}", data.display());
     let mut file = created.with_context(cannot_write)?;
     let mut to = BufWriter::new(&mut file);
-    write_lines(store, transfer.as_ref(), |line| to.write_all(line.as_bytes()).with_context(cannot_write)).await?;
+    write_lines(store, raw.as_ref(), |line| to.write_all(line.as_bytes()).with_context(cannot_write)).await?;
     to.flush().with_context(cannot_write)?;
     drop(to);
     file.rewind()?;
@@ -37,7 +36,7 @@ pub(crate) async fn export_pinned(store: &dyn Store, data: &Path) -> anyhow::Res
 /// Writes all lines of a file. Returns the number of records.
 pub(crate) async fn write_lines(
     store: &dyn Store,
-    transfer: &dyn RecordTransfer,
+    raw: &dyn RawRecords,
     mut write: impl FnMut(&str) -> anyhow::Result<()>,
 ) -> anyhow::Result<u64> {
     let mut line = |mut line: String| {
@@ -46,12 +45,12 @@ pub(crate) async fn write_lines(
     };
     let header = RecordFileHeader::new(format!("{:032x}", rand::random::<u128>()), chain(store).await?);
     line(header.to_json()?)?;
-    let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis())?;
+    let now = unix_time::millis();
     let mut records = 0;
     for kind in RecordKind::ALL {
         let mut after = None;
         loop {
-            let batch = transfer.read_records(kind, after, BATCH, now).await?;
+            let batch = raw.read_records(kind, after, BATCH, now).await?;
             let Some(last) = batch.last() else { break };
             after = Some(last.position());
             for record in batch {

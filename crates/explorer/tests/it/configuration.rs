@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use repository::options::{assert_same, in_document, in_help, paragraphs};
 use tempfile::TempDir;
 
 use crate::support::{DevNode, Launch, client::Client, explorer_command, fixture::lower_hex};
@@ -136,11 +137,23 @@ fn help(arguments: &[&str]) -> String {
 fn help_matches_its_snapshots() {
     insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => Path::new("snapshots") }, {
         insta::assert_snapshot!("help", help(&["--help"]));
-        insta::assert_snapshot!("help-run", help(&["run", "--help"]));
         insta::assert_snapshot!("help-run-short", help(&["run", "-h"]));
         insta::assert_snapshot!("help-reindex", help(&["reindex", "--help"]));
         insta::assert_snapshot!("help-demo", help(&["demo", "--help"]));
     });
+}
+
+#[test]
+fn the_configuration_describes_every_option_with_its_values_default_and_variable() {
+    let help = help(&["run", "--help"]);
+    let document = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md")).unwrap();
+    assert_same(in_document(&document), in_help(&help), "docs/configuration.md");
+    let options = paragraphs(&help);
+    assert!(options.len() > 30, "{} options", options.len());
+    for (name, (_, text)) in options {
+        let variable = format!("EXPLORER_{}", name.trim_start_matches("--").replace('-', "_").to_uppercase());
+        assert!(text.contains(&format!("[env: {variable}")), "{name} is not set by {variable}");
+    }
 }
 
 #[test]

@@ -4,26 +4,48 @@ use serde_json::{Value, json};
 
 use crate::support::{DevNode, Launch, TestExplorer, eventually};
 
-/// Paths of all resources whose numbers depend on the first indexed block.
+/// Whether objects of a schema have a field.
+fn has_field(document: &Value, schema: &Value, field: &str) -> bool {
+    if let Some(reference) = schema["$ref"].as_str() {
+        return has_field(document, document.pointer(reference.trim_start_matches('#')).unwrap(), field);
+    }
+    let parts = ["allOf", "oneOf", "anyOf"].into_iter().filter_map(|parts| schema[parts].as_array()).flatten();
+    schema["properties"].get(field).is_some() || parts.into_iter().any(|part| has_field(document, part, field))
+}
+
+/// Paths of all resources whose numbers depend on the first indexed block, as the OpenAPI document says.
 async fn paths(explorer: &TestExplorer) -> Vec<String> {
     let tokens = explorer.json("/api/v1/tokens?limit=100").await;
     let tokens = tokens["tokens"].as_array().unwrap();
     let token = tokens[0]["address"].as_str().unwrap();
     let is_collection = |token: &&Value| !token["type"].as_str().unwrap().ends_with("20");
     let collection = tokens.iter().find(is_collection).unwrap()["address"].as_str().unwrap();
-    let ids = format!("/api/v1/tokens/{collection}/ids");
-    let listed = explorer.json(&ids).await;
+    let listed = explorer.json(&format!("/api/v1/tokens/{collection}/ids")).await;
     let id = listed["ids"][0]["tokenId"].as_str().unwrap();
     let holders = format!("/api/v1/tokens/{token}/holders");
     let first_holder = async || explorer.json(&holders).await["holders"][0]["address"].as_str().map(str::to_owned);
     let holder = eventually("the token has a holder", first_holder).await;
-    let mut paths: Vec<String> = ["stats", "blocks", "transactions", "tokens", "logs", "internal-transactions"]
-        .map(|resource| format!("/api/v1/{resource}"))
-        .to_vec();
-    paths.extend([format!("/api/v1/tokens/{token}"), format!("/api/v1/addresses/{holder}"), holders]);
-    paths.extend([format!("{ids}/{id}/holders"), format!("{ids}/{id}/transfers"), ids]);
-    paths.extend(["tokens", "nfts", "approvals"].map(|list| format!("/api/v1/addresses/{holder}/{list}")));
-    paths.push(format!("/api/v1/addresses/{holder}/balance-history?token={token}"));
+
+    let document = explorer.json("/api/v1/openapi.json").await;
+    let says_coverage = |operation: &Value| {
+        let schema = &operation["get"]["responses"]["200"]["content"]["application/json"]["schema"];
+        has_field(&document, schema, "firstIndexedBlock")
+    };
+    let operations = document["paths"].as_object().unwrap().iter();
+    let templates = operations.filter(|(_, operation)| says_coverage(operation)).map(|(path, _)| path.as_str());
+    // Accounts are listed only if the operator wants it.
+    let mut paths: Vec<String> = templates.filter(|path| *path != "/api/v1/accounts").map(str::to_owned).collect();
+    assert!(paths.len() > 15, "{paths:?}");
+    for path in &mut paths {
+        *path = path
+            .replace("tokens/{address}/ids", &format!("tokens/{collection}/ids"))
+            .replace("tokens/{address}", &format!("tokens/{token}"))
+            .replace("addresses/{address}", &format!("addresses/{holder}"))
+            .replace("{id}", id);
+        if path.ends_with("/balance-history") {
+            *path += &format!("?token={token}");
+        }
+    }
     paths
 }
 

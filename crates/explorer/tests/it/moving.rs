@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 
 use alloy_primitives::{TxKind, U256};
 use serde_json::{Value, json};
-use store_conformance::run_record_transfer;
+use store_conformance::run_raw_records;
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use crate::{
@@ -72,8 +72,8 @@ async fn open_folder(path: &Path) -> EmbeddedStore {
 async fn every_query_answers_the_same_after_a_move_between_both_kinds_of_stores() {
     let server = Server::shared();
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    run_record_transfer(&open_folder(folders[0].path()).await, &server.store().await).await;
-    run_record_transfer(&server.store().await, &open_folder(folders[1].path()).await).await;
+    run_raw_records(&open_folder(folders[0].path()).await, &server.store().await).await;
+    run_raw_records(&server.store().await, &open_folder(folders[1].path()).await).await;
 }
 
 /// A webhook whose receiver accepts, and one whose receiver fails.

@@ -116,9 +116,9 @@ async fn a_verified_contract_outlives_an_index_of_an_earlier_version() {
 }
 
 async fn dump(store: &PostgresStore) -> Vec<Record> {
-    let (transfer, mut records) = (store.record_transfer(), Vec::new());
+    let (raw, mut records) = (store.raw_records(), Vec::new());
     for kind in RecordKind::ALL {
-        records.extend(transfer.read_records(kind, None, usize::MAX >> 1, 0).await.unwrap());
+        records.extend(raw.read_records(kind, None, usize::MAX >> 1, 0).await.unwrap());
     }
     records
 }

@@ -13,24 +13,23 @@ use metrics::{Counter, Histogram};
 
 use crate::{error::NodeError, rpc_method::RpcMethod};
 
-/// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallEnd {
-    Ok,
-    /// A JSON-RPC error.
-    Rpc,
-    /// The node refused the call because of a rate limit.
-    Limited,
-    HttpStatus,
-    TimedOut,
-    Unreachable,
-    Invalid,
+domain::all_variants! {
+    /// How a call ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum CallEnd {
+        Ok,
+        /// A JSON-RPC error.
+        Rpc,
+        /// The node refused the call because of a rate limit.
+        Limited,
+        HttpStatus,
+        TimedOut,
+        Unreachable,
+        Invalid,
+    }
 }
 
 impl CallEnd {
-    pub const ALL: [Self; 7] =
-        [Self::Ok, Self::Rpc, Self::Limited, Self::HttpStatus, Self::TimedOut, Self::Unreachable, Self::Invalid];
-
     fn of(error: &NodeError) -> Self {
         match error {
             NodeError::Rpc { .. } => Self::Rpc,

@@ -91,7 +91,7 @@ fn names_in_json_are_only_in_the_files_that_the_architecture_lists() {
         "crates/api/src/error/problem_code.rs",
         "crates/store/src/record_json.rs",
         "crates/store/src/record_lines.rs",
-        "crates/store/src/record_transfer.rs",
+        "crates/store/src/raw_records.rs",
         "crates/store/src/records.rs",
         "crates/web/src/pages/search.rs",
         "crates/webhooks/src/payload.rs",

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    files::{files, read},
-    tables::rows,
-};
+use repository::tables::rows;
+
+use crate::files::{files, read};
 
 #[test]
 fn every_decision_is_listed_once_with_its_title_and_state() {

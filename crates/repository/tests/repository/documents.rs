@@ -134,15 +134,18 @@ fn exists(base: &Path, path: &str) -> bool {
             letter => fixed.push(letter),
         }
     }
-    let go_on = |found: &Path| rest.filter(|rest| !rest.is_empty()).is_none_or(|rest| exists(found, rest));
+    let rest_exists = |found: &Path| rest.filter(|rest| !rest.is_empty()).is_none_or(|rest| exists(found, rest));
     let Some((start, end)) = fixed.split_once('*') else {
         let found = base.join(&fixed);
-        return found.exists() && go_on(&found);
+        return found.exists() && rest_exists(&found);
     };
     let Ok(entries) = std::fs::read_dir(base) else { return false };
     entries.map(Result::unwrap).any(|entry| {
         let name = entry.file_name().into_string().unwrap();
-        name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end) && go_on(&entry.path())
+        name.len() >= start.len() + end.len()
+            && name.starts_with(start)
+            && name.ends_with(end)
+            && rest_exists(&entry.path())
     })
 }
 

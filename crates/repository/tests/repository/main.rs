@@ -13,4 +13,3 @@ mod options;
 mod routes;
 mod rpc_methods;
 mod store_tables;
-mod tables;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use repository::tables::rows;
 use serde_json::Value;
 
-use crate::{files::read, tables::rows};
+use crate::files::read;
 
 const SNAPSHOT: &str = "crates/api/src/document/snapshots/api__document__tests__the_document_is_the_committed_one.snap";
 

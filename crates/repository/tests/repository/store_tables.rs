@@ -1,6 +1,8 @@
 //! The tables in the README of the embedded store are those in its code.
 
-use crate::{files::read, tables::rows};
+use repository::tables::rows;
+
+use crate::files::read;
 
 #[test]
 fn the_readme_of_the_embedded_store_lists_its_tables() {

@@ -14,7 +14,10 @@ use domain::{
 use ingest::{Follower, Progress};
 use node::Exchange;
 use serde_json::Value;
-use store::{ChainReader, WebhookRecords};
+use store::{
+    AddressReader, ApprovalReader, BlockReader, ChainReader, NftReader, TokenReader, TradeReader, TransactionReader,
+    TransferReader, WebhookRecords,
+};
 use store_embedded::{EmbeddedReader, EmbeddedStore};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;

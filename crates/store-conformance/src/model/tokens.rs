@@ -1,14 +1,13 @@
-//! Tokens, their holders, transfers and trades, by a scan of every event.
+//! Tokens and their holders, by a scan of every event.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
-    Address, AuditResult, Balance, BalanceKey, BalanceSource, BlockChanges, Exchange, Holder, Order, Page, PageRequest,
-    Pool, Token, TokenBalance, TokenBalanceAt, TokenKind, TokenMetadata, Trade, TradeDirection, TradeFilter,
-    TradedToken, Transfer, TransferEvent, TransferFilter, U256,
+    Address, AuditResult, Balance, BalanceKey, BalanceSource, BlockChanges, Holder, Order, Page, PageRequest, Pool,
+    Token, TokenBalance, TokenBalanceAt, TokenKind, TokenMetadata, TransferEvent, U256,
 };
 
-use super::{Model, nfts::follow_id, paginate, transaction};
+use super::{Model, nfts::follow_id, paginate};
 
 /// A token with the balance of every address that its events ever touched.
 struct Ledger {
@@ -167,7 +166,7 @@ impl Model {
         }
     }
 
-    pub(super) fn metadata_of(&self, token: Address) -> TokenMetadata {
+    pub(crate) fn metadata_of(&self, token: Address) -> TokenMetadata {
         self.metadata.get(&token).cloned().unwrap_or_default()
     }
 
@@ -179,62 +178,5 @@ impl Model {
             Order::OldestFirst => Order::NewestFirst,
         };
         paginate(self.tokens(), PageRequest { order, ..page })
-    }
-
-    #[must_use]
-    pub fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Page<Transfer> {
-        let all = self.blocks.iter().flat_map(|changes| {
-            let matching = changes.transfers.iter().filter(|event| filter.matches(event, changes.block.number));
-            matching.map(|event| {
-                let metadata = self.metadata_of(event.token);
-                Transfer {
-                    event: *event,
-                    tx_hash: transaction(changes, event.tx_index).hash,
-                    block_number: changes.block.number,
-                    timestamp: changes.block.timestamp,
-                    token_name: metadata.known_name().map(str::to_owned),
-                    token_symbol: metadata.known_symbol().map(str::to_owned),
-                    token_decimals: metadata.decimals,
-                }
-            })
-        });
-        paginate(all.collect(), page)
-    }
-
-    #[must_use]
-    pub fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Page<Trade> {
-        let all = self.blocks.iter().filter(|changes| filter.blocks.contains(changes.block.number));
-        let all = all.flat_map(|changes| {
-            changes.trades.iter().map(|event| {
-                let pool = self.find_pool(event.pool).expect("a trade's pool is known");
-                let tx = transaction(changes, event.tx_index);
-                let (token_in, token_out) = match event.direction {
-                    TradeDirection::ZeroForOne => (pool.token0, pool.token1),
-                    TradeDirection::OneForZero => (pool.token1, pool.token0),
-                };
-                Trade {
-                    event: *event,
-                    pool,
-                    maker: tx.from,
-                    tx_hash: tx.hash,
-                    block_number: changes.block.number,
-                    timestamp: changes.block.timestamp,
-                    token_in: self.traded(token_in),
-                    token_out: self.traded(token_out),
-                }
-            })
-        });
-        let matching = all.filter(|trade| {
-            let exchange = Exchange { style: trade.pool.style, factory: trade.pool.factory };
-            filter.maker.is_none_or(|maker| trade.maker == maker)
-                && filter.pool.is_none_or(|pool| trade.pool.address == pool)
-                && filter.exchanges.as_ref().is_none_or(|matching| matching.contains(&exchange))
-        });
-        paginate(matching.collect(), page)
-    }
-
-    fn traded(&self, address: Address) -> TradedToken {
-        let metadata = self.metadata_of(address);
-        TradedToken { address, symbol: metadata.known_symbol().map(str::to_owned), decimals: metadata.decimals }
     }
 }

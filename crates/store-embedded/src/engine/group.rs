@@ -2,23 +2,23 @@ use fjall::{KeyspaceCreateOptions, config::BlockSizePolicy};
 
 const LIST_BLOCK_BYTES: u32 = 16 << 10;
 
-/// Tables with the same write pattern share a keyspace: every commit touches all of them, so none is idle and pins old
-/// journals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Group {
-    /// Ascending keys, never overwritten.
-    Dense,
-    /// Unordered keys, never overwritten.
-    Lookup,
-    /// Lists: only the last chunk is overwritten.
-    Lists,
-    /// Small, and overwritten often.
-    State,
+domain::all_variants! {
+    /// Tables with the same write pattern share a keyspace: every commit touches all of them, so none is idle and pins old
+    /// journals.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum Group {
+        /// Ascending keys, never overwritten.
+        Dense,
+        /// Unordered keys, never overwritten.
+        Lookup,
+        /// Lists: only the last chunk is overwritten.
+        Lists,
+        /// Small, and overwritten often.
+        State,
+    }
 }
 
 impl Group {
-    pub(crate) const ALL: [Self; 4] = [Self::Dense, Self::Lookup, Self::Lists, Self::State];
-
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Dense => "dense",

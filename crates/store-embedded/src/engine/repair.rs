@@ -4,7 +4,6 @@ use std::{
     collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use store::StoreError;
@@ -101,7 +100,7 @@ fn lost_records(journals: &Journals) -> LostRecords {
 }
 
 fn back_up(data: &Path, index: &Path) -> io::Result<PathBuf> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let now = unix_time::millis();
     let copies = data.join(format!("before-repair-{now}"));
     fs::create_dir(&copies)?;
     for (_, path) in journals::list(index).map_err(io::Error::other)? {

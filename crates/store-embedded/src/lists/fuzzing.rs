@@ -68,7 +68,7 @@ impl Script<'_> {
 }
 
 /// Maximum entries of a model list: a few small chunks and one large.
-const MOST_ENTRIES: usize = 2_500;
+const MAX_ENTRIES: usize = 2_500;
 
 /// A list of runs of entries, each encoded in two bytes: the count, and the distance with the roles.
 fn entries(script: &mut Script<'_>) -> Vec<Entry> {
@@ -78,7 +78,7 @@ fn entries(script: &mut Script<'_>) -> Vec<Entry> {
         let (Some(count), Some(step)) = (script.byte(), script.byte()) else { break };
         for _ in 0..count {
             id += 1 + u64::from(step >> 2) * u64::from(step >> 2);
-            if entries.len() < MOST_ENTRIES && id < 1 << 39 {
+            if entries.len() < MAX_ENTRIES && id < 1 << 39 {
                 entries.push(Entry { id, roles: Roles { from: step & 1 != 0, to: step & 2 != 0 } });
             }
         }

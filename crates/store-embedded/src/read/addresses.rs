@@ -1,16 +1,46 @@
+use async_trait::async_trait;
 use domain::{
-    Address, AddressFacts, AddressOverview, AddressSummary, Creation, InternalFilter, PageRequest, TokenMetadata,
-    TokenName, TradeFilter, TransactionFilter, TransferFilter,
+    Address, AddressFacts, AddressOverview, AddressSummary, B256, Bytes, Creation, InternalFilter, PageRequest,
+    TokenMetadata, TokenName, TradeFilter, TransactionFilter, TransferFilter,
 };
-use store::StoreError;
+use store::{AddressReader, StoreError};
 
 use super::{conditions::ReadError, snapshot::ReadSnapshot};
 use crate::{
     keys::{AddressId, Key, ListKind, Table},
     lists::{List, Role},
+    reader::EmbeddedReader,
     rows::CreationRow,
     token_status::find_token_status,
 };
+
+#[async_trait]
+impl AddressReader for EmbeddedReader {
+    async fn find_address(&self, address: Address) -> Result<Option<AddressSummary>, StoreError> {
+        self.read(move |index| index.find_address(address)).await
+    }
+
+    async fn find_address_overview(
+        &self,
+        address: Address,
+        recent: u32,
+    ) -> Result<Option<AddressOverview>, StoreError> {
+        self.read_list(move |index| index.find_address_overview(address, recent)).await
+    }
+
+    async fn describe_addresses(&self, addresses: &[Address]) -> Result<Vec<AddressFacts>, StoreError> {
+        let addresses = addresses.to_vec();
+        self.read(move |index| addresses.iter().map(|address| index.describe_address(address)).collect()).await
+    }
+
+    async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {
+        self.read(move |index| index.find_code_hash(address)).await
+    }
+
+    async fn find_code(&self, code_hash: B256) -> Result<Option<Bytes>, StoreError> {
+        self.read(move |index| index.find_code(code_hash)).await
+    }
+}
 
 impl ReadSnapshot {
     pub(crate) fn describe_address(&self, address: &Address) -> Result<AddressFacts, StoreError> {

@@ -1,13 +1,22 @@
+use async_trait::async_trait;
 use domain::{Address, Approval, Order, Page, PageRequest};
-use store::StoreError;
+use store::{ApprovalReader, StoreError};
 
 use super::{snapshot::ReadSnapshot, tokens::BAD_SORT_KEY};
 use crate::{
     keys::{ApprovalId, Key, Table, number_in_key},
     ranked::{RankedSet, SortKey, member_count},
+    reader::EmbeddedReader,
     rows::ApprovalRow,
     token_status::find_token_status,
 };
+
+#[async_trait]
+impl ApprovalReader for EmbeddedReader {
+    async fn list_approvals(&self, owner: Address, page: PageRequest) -> Result<Page<Approval>, StoreError> {
+        self.read(move |index| index.list_approvals(owner, page)).await
+    }
+}
 
 impl ReadSnapshot {
     pub(crate) fn list_approvals(&self, owner: Address, page: PageRequest) -> Result<Page<Approval>, StoreError> {

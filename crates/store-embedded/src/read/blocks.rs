@@ -1,12 +1,34 @@
+use async_trait::async_trait;
 use domain::{Address, Block, BlockId, BlockNumber, BlockRange, Page, PageRequest};
-use store::StoreError;
+use store::{BlockReader, StoreError};
 
 use super::{select::seek_page, snapshot::ReadSnapshot};
 use crate::{
     keys::{Key, ListKind, Table, number_after_hash},
     lists::{List, Role},
+    reader::EmbeddedReader,
     rows::BlockRow,
 };
+
+#[async_trait]
+impl BlockReader for EmbeddedReader {
+    async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError> {
+        self.read(move |index| index.find_block(id)).await
+    }
+
+    async fn list_blocks(&self, range: BlockRange, page: PageRequest) -> Result<Page<Block>, StoreError> {
+        self.read(move |index| index.list_blocks(range, page)).await
+    }
+
+    async fn list_mined_blocks(
+        &self,
+        miner: Address,
+        range: BlockRange,
+        page: PageRequest,
+    ) -> Result<Page<Block>, StoreError> {
+        self.read(move |index| index.list_mined_blocks(miner, range, page)).await
+    }
+}
 
 impl ReadSnapshot {
     pub(crate) fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError> {

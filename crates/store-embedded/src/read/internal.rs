@@ -1,10 +1,11 @@
 use std::ops::Range;
 
+use async_trait::async_trait;
 use domain::{
-    Address, BlockNumber, BlockRange, InternalEvent, InternalFilter, InternalPage, InternalTransaction, Order, Page,
-    PageRequest, TracedRange,
+    Address, BlockNumber, BlockRange, InternalFilter, InternalPage, InternalTransaction, Order, Page, PageRequest,
+    TracedRange,
 };
-use store::{InternalProgress, Parties, StoreError};
+use store::{InternalProgress, InternalReader, Parties, StoreError};
 
 use super::{
     conditions::{Condition, ReadError},
@@ -15,8 +16,21 @@ use crate::{
     internal::{FIRST_ABOVE, find_progress, first_id, mirrored},
     keys::{InternalId, Key, ListKind, PartyId, Table, number_in_key},
     lists::{List, Role},
+    reader::EmbeddedReader,
     rows::InternalRow,
 };
+
+#[async_trait]
+impl InternalReader for EmbeddedReader {
+    async fn list_internal_transactions(
+        &self,
+        filter: &InternalFilter,
+        page: PageRequest,
+    ) -> Result<InternalPage, StoreError> {
+        let filter = *filter;
+        self.read_list(move |index| index.list_internal_transactions(&filter, page)).await
+    }
+}
 
 /// What an address is part of inside transactions.
 #[derive(Debug, Clone, Copy)]
@@ -177,17 +191,7 @@ impl ReadSnapshot {
         let row = self.internal_row(id)?;
         let position = self.transaction_position(row.tx)?;
         Ok(InternalTransaction {
-            event: InternalEvent {
-                tx_index: position.tx_index,
-                position: row.position,
-                kind: row.kind,
-                from: self.party(row.from)?,
-                to: row.to.map(|to| self.party(to)).transpose()?,
-                value: row.value,
-                gas: row.gas,
-                gas_used: row.gas_used,
-                error: row.error,
-            },
+            event: row.into_event(position.tx_index, |id| self.party(id))?,
             tx_hash: position.tx_hash,
             block_number: position.block_number,
             timestamp: position.timestamp,

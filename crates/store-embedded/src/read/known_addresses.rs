@@ -1,13 +1,36 @@
+use async_trait::async_trait;
 use domain::{Address, AddressOrigin, BlockNumber, BlockRange, ListedAddresses};
-use store::StoreError;
+use store::{KnownAddressReader, StoreError};
 
 use super::snapshot::ReadSnapshot;
 use crate::{
     internal::next_party,
     keys::{Key, ListKind, Table},
     lists::{List, Role},
+    reader::EmbeddedReader,
     rows::AddressRow,
 };
+
+#[async_trait]
+impl KnownAddressReader for EmbeddedReader {
+    async fn list_known_addresses(
+        &self,
+        origin: AddressOrigin,
+        from: u64,
+        limit: u32,
+    ) -> Result<ListedAddresses, StoreError> {
+        self.read(move |index| index.list_known_addresses(origin, from, limit)).await
+    }
+
+    async fn find_address_position(&self, block: BlockNumber) -> Result<Option<u64>, StoreError> {
+        self.read(move |index| index.find_address_position(block)).await
+    }
+
+    async fn count_transactions(&self, addresses: &[Address]) -> Result<Vec<u64>, StoreError> {
+        let addresses = addresses.to_vec();
+        self.read(move |index| addresses.iter().map(|address| index.count_transactions(address)).collect()).await
+    }
+}
 
 impl ReadSnapshot {
     /// Reads the rows in their order, past the cache: it would not be asked for them again.

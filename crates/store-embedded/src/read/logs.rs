@@ -1,5 +1,6 @@
+use async_trait::async_trait;
 use domain::{B256, IndexedLog, LogEvent, LogFilter, LogPage, Page, PageRequest};
-use store::StoreError;
+use store::{LogReader, StoreError};
 
 use super::{
     conditions::{Condition, ReadError},
@@ -8,8 +9,17 @@ use super::{
 use crate::{
     keys::{AddressId, Key, ListKind, LogId, SourceId, Table, TopicId, number_in_key},
     lists::{List, Role},
+    reader::EmbeddedReader,
     rows::{LogRow, LogSource, topic_from_row},
 };
+
+#[async_trait]
+impl LogReader for EmbeddedReader {
+    async fn list_logs(&self, filter: &LogFilter, page: PageRequest) -> Result<LogPage, StoreError> {
+        let filter = *filter;
+        self.read_list(move |index| index.list_logs(&filter, page)).await
+    }
+}
 
 impl ReadSnapshot {
     pub(crate) fn list_logs(&self, filter: &LogFilter, page: PageRequest) -> Result<LogPage, ReadError> {

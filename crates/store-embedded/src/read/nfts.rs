@@ -1,13 +1,48 @@
+use async_trait::async_trait;
 use domain::{Address, Balance, HeldNft, Holder, Nft, Order, Page, PageRequest, TokenKind, Transfer, U256};
-use store::StoreError;
+use store::{NftReader, StoreError};
 
 use super::{select::seek_page, snapshot::ReadSnapshot, tokens::BAD_SORT_KEY};
 use crate::{
     keys::{AddressId, Key, ListKind, NftId, Table, number_in_key},
     lists::{List, Role},
     ranked::{RankedSet, SortKey, member_count},
+    reader::EmbeddedReader,
     rows::{NftRow, balance_from_row},
 };
+
+#[async_trait]
+impl NftReader for EmbeddedReader {
+    async fn list_nfts(&self, token: Address, page: PageRequest) -> Result<Option<Page<Nft>>, StoreError> {
+        self.read(move |index| index.list_nfts(token, page)).await
+    }
+
+    async fn find_nft(&self, token: Address, id: U256) -> Result<Option<Nft>, StoreError> {
+        self.read(move |index| index.find_nft(token, id)).await
+    }
+
+    async fn list_nft_holders(
+        &self,
+        token: Address,
+        id: U256,
+        page: PageRequest,
+    ) -> Result<Option<Page<Holder>>, StoreError> {
+        self.read(move |index| index.list_nft_holders(token, id, page)).await
+    }
+
+    async fn list_nft_transfers(
+        &self,
+        token: Address,
+        id: U256,
+        page: PageRequest,
+    ) -> Result<Option<Page<Transfer>>, StoreError> {
+        self.read(move |index| index.list_nft_transfers(token, id, page)).await
+    }
+
+    async fn list_held_nfts(&self, address: Address, page: PageRequest) -> Result<Page<HeldNft>, StoreError> {
+        self.read(move |index| index.list_held_nfts(address, page)).await
+    }
+}
 
 impl ReadSnapshot {
     pub(crate) fn list_nfts(&self, token: Address, page: PageRequest) -> Result<Option<Page<Nft>>, StoreError> {

@@ -1,16 +1,46 @@
+use async_trait::async_trait;
 use domain::{
     Address, Balance, BalanceKey, Holder, Order, Page, PageRequest, Token, TokenBalance, TokenBalanceAt, TokenMetadata,
 };
-use store::StoreError;
+use store::{StoreError, TokenReader};
 
 use super::snapshot::ReadSnapshot;
 use crate::{
     keys::{AddressId, Key, ListKind, Pair, Table, number_in_key},
     lists::{List, Role},
     ranked::{RankedSet, SortKey, member_count, members_from},
+    reader::EmbeddedReader,
     rows::{balance_from_row, metadata_from_row},
     token_status::{find_balance, find_token_status},
 };
+
+#[async_trait]
+impl TokenReader for EmbeddedReader {
+    async fn list_tokens(&self, page: PageRequest) -> Result<Page<Token>, StoreError> {
+        self.read(move |index| index.list_tokens(page)).await
+    }
+
+    async fn find_token(&self, address: Address) -> Result<Option<Token>, StoreError> {
+        self.read(move |index| index.find_token(address)).await
+    }
+
+    async fn search_tokens(&self, beginning: &str, limit: usize) -> Result<Vec<Token>, StoreError> {
+        let beginning = beginning.to_owned();
+        self.read(move |index| index.search_tokens(&beginning, limit)).await
+    }
+
+    async fn list_holders(&self, token: Address, page: PageRequest) -> Result<Option<Page<Holder>>, StoreError> {
+        self.read(move |index| index.list_holders(token, page)).await
+    }
+
+    async fn list_address_tokens(&self, address: Address, page: PageRequest) -> Result<Page<TokenBalance>, StoreError> {
+        self.read(move |index| index.list_address_tokens(address, page)).await
+    }
+
+    async fn find_token_balance(&self, key: BalanceKey) -> Result<Option<TokenBalanceAt>, StoreError> {
+        self.read(move |index| index.find_token_balance(key)).await
+    }
+}
 
 impl ReadSnapshot {
     pub(crate) fn find_token(&self, address: Address) -> Result<Option<Token>, StoreError> {

@@ -1,9 +1,8 @@
 use std::ops::Range;
 
-use domain::{
-    Address, BlockRange, Order, Page, PageRequest, Pool, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken,
-};
-use store::StoreError;
+use async_trait::async_trait;
+use domain::{Address, BlockRange, Order, Page, PageRequest, Pool, Trade, TradeDirection, TradeFilter, TradedToken};
+use store::{StoreError, TradeReader};
 
 use super::{
     conditions::{Condition, ReadError},
@@ -12,8 +11,21 @@ use super::{
 use crate::{
     keys::{AddressId, Key, ListKind, Table, TradeId},
     lists::Role,
+    reader::EmbeddedReader,
     rows::{PoolRow, TradeRow},
 };
+
+#[async_trait]
+impl TradeReader for EmbeddedReader {
+    async fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError> {
+        let filter = filter.clone();
+        self.read_list(move |index| index.list_trades(&filter, page)).await
+    }
+
+    async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError> {
+        self.read(move |index| index.find_pool(address)).await
+    }
+}
 
 impl ReadSnapshot {
     pub(crate) fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, ReadError> {
@@ -149,14 +161,7 @@ impl ReadSnapshot {
             TradeDirection::OneForZero => (pool_row.token1, pool_row.token0),
         };
         Ok(Trade {
-            event: TradeEvent {
-                tx_index: position.tx_index,
-                log_index: row.log_index,
-                pool: pool.address,
-                direction: row.direction,
-                amount_in: row.amount_in,
-                amount_out: row.amount_out,
-            },
+            event: row.to_event(position.tx_index, pool.address),
             pool,
             maker: self.address(position.from)?,
             tx_hash: position.tx_hash,

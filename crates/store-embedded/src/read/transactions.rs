@@ -1,11 +1,38 @@
-use domain::{B256, Order, Page, PageRequest, Transaction, TransactionFilter};
-use store::{Parties, StoreError};
+use async_trait::async_trait;
+use domain::{B256, Order, Page, PageRequest, Transaction, TransactionEvents, TransactionFilter};
+use store::{Parties, StoreError, TransactionReader};
 
 use super::{conditions::ReadError, positions::TransactionPosition, snapshot::ReadSnapshot};
 use crate::{
     keys::{Key, ListKind, Table, TxId, number_after_hash},
+    reader::EmbeddedReader,
     rows::TransactionRow,
 };
+
+#[async_trait]
+impl TransactionReader for EmbeddedReader {
+    async fn find_transaction(&self, hash: B256) -> Result<Option<Transaction>, StoreError> {
+        self.read(move |index| index.find_transaction(hash)).await
+    }
+
+    async fn list_transactions(
+        &self,
+        filter: &TransactionFilter,
+        page: PageRequest,
+    ) -> Result<Page<Transaction>, StoreError> {
+        let filter = *filter;
+        self.read_list(move |index| index.list_transactions(&filter, page)).await
+    }
+
+    async fn find_transaction_events(
+        &self,
+        hash: B256,
+        offset: u64,
+        limit: u32,
+    ) -> Result<Option<TransactionEvents>, StoreError> {
+        self.read(move |index| index.find_transaction_events(hash, offset, limit)).await
+    }
+}
 
 impl ReadSnapshot {
     pub(crate) fn find_transaction(&self, hash: B256) -> Result<Option<Transaction>, StoreError> {
@@ -84,25 +111,7 @@ impl ReadSnapshot {
     fn hydrate_transaction(&self, id: TxId, row: TransactionRow) -> Result<Transaction, StoreError> {
         let block = self.block_row(row.block_number)?;
         let index = id.checked_sub(block.totals.transactions).and_then(|index| u32::try_from(index).ok());
-        Ok(Transaction {
-            hash: row.hash,
-            block_number: row.block_number,
-            block_hash: block.hash,
-            index: index.ok_or(StoreError::Corrupt("a transaction outside its block"))?,
-            timestamp: block.timestamp,
-            from: self.address(row.from)?,
-            to: row.to.map(|to| self.address(to)).transpose()?,
-            created: row.created.map(|created| self.address(created)).transpose()?,
-            value: row.value,
-            nonce: row.nonce,
-            gas_used: row.gas_used,
-            gas_limit: row.gas_limit,
-            cumulative_gas_used: row.cumulative_gas_used,
-            gas_price: row.gas_price,
-            charges: row.charges,
-            succeeded: row.succeeded,
-            method: row.method,
-            input: row.input,
-        })
+        let index = index.ok_or(StoreError::Corrupt("a transaction outside its block"))?;
+        row.into_transaction(index, &block, |id| self.address(id))
     }
 }

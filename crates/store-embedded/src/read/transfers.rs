@@ -1,12 +1,22 @@
-use domain::{Page, PageRequest, Transfer, TransferEvent, TransferFilter};
-use store::{Parties, StoreError};
+use async_trait::async_trait;
+use domain::{Page, PageRequest, Transfer, TransferFilter};
+use store::{Parties, StoreError, TransferReader};
 
 use super::{conditions::ReadError, snapshot::ReadSnapshot};
 use crate::{
     keys::{Key, ListKind, Table, TransferId},
     lists::Role,
+    reader::EmbeddedReader,
     rows::TransferRow,
 };
+
+#[async_trait]
+impl TransferReader for EmbeddedReader {
+    async fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Result<Page<Transfer>, StoreError> {
+        let filter = *filter;
+        self.read_list(move |index| index.list_transfers(&filter, page)).await
+    }
+}
 
 impl ReadSnapshot {
     pub(crate) fn list_transfers(
@@ -36,17 +46,7 @@ impl ReadSnapshot {
         let position = self.transaction_position(row.tx)?;
         let metadata = self.token_metadata(row.token)?;
         Ok(Transfer {
-            event: TransferEvent {
-                tx_index: position.tx_index,
-                log_index: row.log_index,
-                batch_index: row.batch_index,
-                token: self.address(row.token)?,
-                kind: row.kind,
-                from: self.address(row.from)?,
-                to: self.address(row.to)?,
-                value: row.value,
-                token_id: row.token_id,
-            },
+            event: row.into_event(position.tx_index, |id| self.address(id))?,
             tx_hash: position.tx_hash,
             block_number: position.block_number,
             timestamp: position.timestamp,

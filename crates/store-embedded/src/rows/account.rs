@@ -3,6 +3,9 @@ use store::StoreError;
 
 use crate::codec::{RowReader, RowWriter};
 
+/// Increased by every change of these rows that other versions cannot read.
+pub(super) const LAYOUT: u32 = 0;
+
 const NO_CODE: u8 = 0;
 const CONTRACT: u8 = 1;
 const DELEGATION: u8 = 2;

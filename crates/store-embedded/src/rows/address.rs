@@ -4,6 +4,9 @@ use store::StoreError;
 
 use crate::codec::{RowReader, RowWriter};
 
+/// Increased by every change of these rows that other versions cannot read.
+pub(super) const LAYOUT: u32 = 0;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AddressRow {
     pub(crate) address: Address,

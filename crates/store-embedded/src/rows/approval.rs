@@ -7,6 +7,9 @@ use crate::{
     keys::{AddressId, TxId},
 };
 
+/// Increased by every change of these rows that other versions cannot read.
+pub(super) const LAYOUT: u32 = 0;
+
 /// An approval as its last event says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ApprovalRow {

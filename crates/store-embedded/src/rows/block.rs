@@ -7,6 +7,9 @@ use crate::{
     keys::AddressId,
 };
 
+/// Increased by every change of these rows that other versions cannot read.
+pub(super) const LAYOUT: u32 = 0;
+
 impl RowWriter {
     pub(crate) fn totals(&mut self, totals: &ChainTotals) {
         self.varint(totals.transactions);

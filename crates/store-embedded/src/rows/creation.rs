@@ -5,6 +5,9 @@ use crate::{
     keys::{AddressId, TxId},
 };
 
+/// Increased by every change of these rows that other versions cannot read.
+pub(super) const LAYOUT: u32 = 0;
+
 /// How a contract was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CreationRow {

@@ -1,11 +1,14 @@
 use alloy_primitives::U256;
-use domain::{InternalEvent, InternalKind};
+use domain::{Address, InternalEvent, InternalKind};
 use store::StoreError;
 
 use crate::{
     codec::{RowReader, RowWriter},
     keys::{PartyId, TxId},
 };
+
+/// Increased by every change of these rows that other versions cannot read.
+pub(super) const LAYOUT: u32 = 0;
 
 /// An internal transaction with its parties as ids. Its block is that of its transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +48,24 @@ impl InternalRow {
             gas_used: event.gas_used,
             error: event.error.clone(),
         }
+    }
+
+    pub(crate) fn into_event(
+        self,
+        tx_index: u32,
+        party: impl Fn(PartyId) -> Result<Address, StoreError>,
+    ) -> Result<InternalEvent, StoreError> {
+        Ok(InternalEvent {
+            tx_index,
+            position: self.position,
+            kind: self.kind,
+            from: party(self.from)?,
+            to: self.to.map(&party).transpose()?,
+            value: self.value,
+            gas: self.gas,
+            gas_used: self.gas_used,
+            error: self.error,
+        })
     }
 
     pub(crate) fn to_row(&self) -> Vec<u8> {

@@ -1,11 +1,14 @@
 use alloy_primitives::B256;
 use domain::{Bytes, LogEvent, MAX_TOPICS};
-use store::{StoreError, words};
+use store::{StoreError, log_data};
 
 use crate::{
     codec::{RowReader, RowWriter},
     keys::{AddressId, SourceId, TopicId, TxId, trimmed},
 };
+
+/// Increased by every change of these rows that other versions cannot read.
+pub(super) const LAYOUT: u32 = 0;
 
 /// A log with its emitter and topics as ids. Its block is that of its transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +70,7 @@ impl LogRow {
 }
 
 fn read_data(packed: &[u8], size: u32) -> Result<Bytes, StoreError> {
-    words::unpack(packed, size).map(Bytes::from).ok_or(StoreError::Corrupt("the data of a log is not of its size"))
+    log_data::unpack(packed, size).map(Bytes::from).ok_or(StoreError::Corrupt("the data of a log is not of its size"))
 }
 
 /// An emitter with a first topic; None is that of logs without topics.

@@ -8,6 +8,9 @@ use crate::{
     keys::AddressId,
 };
 
+/// Increased by every change of these rows that other versions cannot read.
+pub(super) const LAYOUT: u32 = 0;
+
 /// One id of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NftRow {

@@ -3,6 +3,9 @@ use store::StoreError;
 
 use crate::codec::{RowReader, RowWriter};
 
+/// Increased by every change of these rows that other versions cannot read.
+pub(super) const LAYOUT: u32 = 0;
+
 const FAILED: u8 = 0;
 const DOCUMENT: u8 = 1;
 

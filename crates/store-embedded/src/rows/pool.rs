@@ -6,6 +6,9 @@ use crate::{
     keys::AddressId,
 };
 
+/// Increased by every change of these rows that other versions cannot read.
+pub(super) const LAYOUT: u32 = 0;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PoolRow {
     pub(crate) style: PoolStyle,

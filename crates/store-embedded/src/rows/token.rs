@@ -3,6 +3,9 @@ use store::{StoreError, fetch_policy, rules::TokenState};
 
 use crate::codec::{RowReader, RowWriter};
 
+/// Increased by every change of these rows that other versions cannot read.
+pub(super) const LAYOUT: u32 = 0;
+
 /// A token as derived from its transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TokenRow {

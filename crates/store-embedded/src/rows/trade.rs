@@ -1,11 +1,14 @@
 use alloy_primitives::U256;
-use domain::{TradeDirection, TradeEvent};
+use domain::{Address, TradeDirection, TradeEvent};
 use store::StoreError;
 
 use crate::{
     codec::{RowReader, RowWriter},
     keys::{AddressId, TxId},
 };
+
+/// Increased by every change of these rows that other versions cannot read.
+pub(super) const LAYOUT: u32 = 0;
 
 /// A trade with its pool as an id. Maker and block are those of its transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +30,17 @@ impl TradeRow {
             direction: event.direction,
             amount_in: event.amount_in,
             amount_out: event.amount_out,
+        }
+    }
+
+    pub(crate) fn to_event(&self, tx_index: u32, pool: Address) -> TradeEvent {
+        TradeEvent {
+            tx_index,
+            log_index: self.log_index,
+            pool,
+            direction: self.direction,
+            amount_in: self.amount_in,
+            amount_out: self.amount_out,
         }
     }
 

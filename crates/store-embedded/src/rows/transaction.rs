@@ -1,11 +1,15 @@
 use alloy_primitives::{B256, U256};
-use domain::{BlockNumber, Bytes, Charges, Payment, Selector, Transaction};
+use domain::{Address, BlockNumber, Bytes, Charges, Payment, Selector, Transaction};
 use store::{StoreError, words};
 
+use super::block::BlockRow;
 use crate::{
     codec::{RowReader, RowWriter},
     keys::AddressId,
 };
+
+/// Increased by every change of these rows that other versions cannot read.
+pub(super) const LAYOUT: u32 = 1;
 
 const SUCCEEDED: u8 = 1;
 const HAS_RECEIVER: u8 = 2;
@@ -58,6 +62,35 @@ impl TransactionRow {
             method: tx.method,
             input: tx.input.clone(),
         }
+    }
+
+    /// The transaction at a position in its block.
+    pub(crate) fn into_transaction(
+        self,
+        index: u32,
+        block: &BlockRow,
+        address: impl Fn(AddressId) -> Result<Address, StoreError>,
+    ) -> Result<Transaction, StoreError> {
+        Ok(Transaction {
+            hash: self.hash,
+            block_number: self.block_number,
+            block_hash: block.hash,
+            index,
+            timestamp: block.timestamp,
+            from: address(self.from)?,
+            to: self.to.map(&address).transpose()?,
+            created: self.created.map(&address).transpose()?,
+            value: self.value,
+            nonce: self.nonce,
+            gas_used: self.gas_used,
+            gas_limit: self.gas_limit,
+            cumulative_gas_used: self.cumulative_gas_used,
+            gas_price: self.gas_price,
+            charges: self.charges,
+            succeeded: self.succeeded,
+            method: self.method,
+            input: self.input,
+        })
     }
 
     pub(crate) fn to_row(&self) -> Vec<u8> {

@@ -1,5 +1,5 @@
 use alloy_primitives::U256;
-use domain::{TokenKind, TransferEvent};
+use domain::{Address, TokenKind, TransferEvent};
 use store::{StoreError, rules::TransferIds};
 
 use super::token::{kind_from_byte, kind_to_byte};
@@ -7,6 +7,9 @@ use crate::{
     codec::{RowReader, RowWriter},
     keys::{AddressId, TxId},
 };
+
+/// Increased by every change of these rows that other versions cannot read.
+pub(super) const LAYOUT: u32 = 0;
 
 /// A transfer with addresses as ids. Its block is that of its transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +38,24 @@ impl TransferRow {
             value: event.value,
             token_id: event.token_id,
         }
+    }
+
+    pub(crate) fn into_event(
+        self,
+        tx_index: u32,
+        address: impl Fn(AddressId) -> Result<Address, StoreError>,
+    ) -> Result<TransferEvent, StoreError> {
+        Ok(TransferEvent {
+            tx_index,
+            log_index: self.log_index,
+            batch_index: self.batch_index,
+            token: address(self.token)?,
+            kind: self.kind,
+            from: address(self.from)?,
+            to: address(self.to)?,
+            value: self.value,
+            token_id: self.token_id,
+        })
     }
 
     pub(crate) fn to_row(&self) -> Vec<u8> {

@@ -37,11 +37,11 @@ fn fixture(name: &str) -> tempfile::TempDir {
 }
 
 async fn dump(store: &EmbeddedStore) -> Vec<Record> {
-    let (transfer, mut records) = (Store::record_transfer(store), Vec::new());
+    let (raw, mut records) = (Store::raw_records(store), Vec::new());
     for kind in RecordKind::ALL {
         let mut after = None;
         loop {
-            let batch = transfer.read_records(kind, after, 1_000, u64::MAX).await.unwrap();
+            let batch = raw.read_records(kind, after, 1_000, u64::MAX).await.unwrap();
             let Some(last) = batch.last() else { break };
             after = Some(last.position());
             records.extend(batch);

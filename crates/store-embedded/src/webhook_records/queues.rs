@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use domain::{DeliveryNumber, DeliveryStatus, UnixMillis, WebhookId};
-use store::{LONGEST_WAIT, StoreError};
+use store::{MAX_WAIT, StoreError};
 
 use super::{
     effects::{Effects, QueueNote},
@@ -42,7 +42,7 @@ struct Queued {
 
 impl Queued {
     fn is_later_than(self, now: UnixMillis) -> bool {
-        self.due > now && self.due <= now.saturating_add(LONGEST_WAIT)
+        self.due > now && self.due <= now.saturating_add(MAX_WAIT)
     }
 }
 

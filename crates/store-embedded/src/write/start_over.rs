@@ -43,8 +43,8 @@ fn begin(engine: &Engine, chain: ChainIdentity) -> Result<(), StoreError> {
     batch.commit_durably()
 }
 
-/// Goes on where [`WriteState::start_over`] was interrupted.
-pub(crate) fn go_on(engine: &Engine) -> Result<(), StoreError> {
+/// Resumes an interrupted [`WriteState::start_over`].
+pub(crate) fn resume(engine: &Engine) -> Result<(), StoreError> {
     if meta::is_emptying(&engine.view())? { finish(engine) } else { Ok(()) }
 }
 

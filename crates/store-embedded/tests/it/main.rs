@@ -6,7 +6,7 @@
 mod conformance;
 mod damage;
 mod folder;
-mod record_transfer;
+mod raw_records;
 mod revert;
 mod snapshot;
 mod user_records;

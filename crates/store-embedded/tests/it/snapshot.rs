@@ -119,7 +119,7 @@ async fn a_snapshot_of_the_index_has_no_records_and_goes_on_like_the_original() 
     let (store, blocks) = (EmbeddedStore::open(&data, options()).unwrap(), blocks());
     write(&store, &blocks[..20]).await;
     let import = RecordImport { id: "one".to_owned(), source: "records.ndjson".to_owned(), is_complete: true };
-    store.record_transfer().save_import(Some(import)).await.unwrap();
+    store.raw_records().save_import(Some(import)).await.unwrap();
     let commit = Store::snapshot(&store, &target, SnapshotContent::Index).await.unwrap().unwrap();
     assert!(inspect(&data_copy(&store, &folder.path().join("whole")), options()).unwrap().has_private_rows);
     let found = inspect(&target, options()).unwrap();

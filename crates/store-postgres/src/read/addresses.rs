@@ -1,18 +1,50 @@
+use async_trait::async_trait;
 use domain::{
     Address, AddressFacts, AddressOverview, AddressSummary, B256, Bytes, Creation, InternalFilter, PageRequest,
     TokenName, TransactionFilter,
 };
-use store::StoreError;
+use store::{AddressReader, StoreError};
 use tokio_postgres::Row;
 
 use super::{
-    find_tip, find_token, internal::find_internal_activity, intersections::Intersections, list_internal_transactions,
-    list_transactions,
+    internal::{find_internal_activity, list_internal_transactions},
+    intersections::Intersections,
+    stats::find_tip,
+    tokens::find_token,
+    transactions::list_transactions,
 };
 use crate::{
     database::{Connection, find, query},
+    reader::{PostgresReader, read_snapshot, read_statement},
     rows::RowExt,
 };
+
+#[async_trait]
+impl AddressReader for PostgresReader {
+    async fn find_address(&self, address: Address) -> Result<Option<AddressSummary>, StoreError> {
+        read_snapshot!(self, |client| find_address(&client, address))
+    }
+
+    async fn find_address_overview(
+        &self,
+        address: Address,
+        recent: u32,
+    ) -> Result<Option<AddressOverview>, StoreError> {
+        read_snapshot!(self, |client| find_address_overview(&client, &self.intersections, address, recent))
+    }
+
+    async fn describe_addresses(&self, addresses: &[Address]) -> Result<Vec<AddressFacts>, StoreError> {
+        read_statement!(self, |client| describe_addresses(&client, addresses))
+    }
+
+    async fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {
+        read_statement!(self, |client| find_code_hash(&client, address))
+    }
+
+    async fn find_code(&self, code_hash: B256) -> Result<Option<Bytes>, StoreError> {
+        read_statement!(self, |client| find_code(&client, code_hash))
+    }
+}
 
 /// Needs a snapshot.
 pub(crate) async fn find_address(

@@ -1,14 +1,23 @@
+use async_trait::async_trait;
 use domain::{Address, Approval, ApprovalScope, Order, Page, PageRequest};
-use store::StoreError;
+use store::{ApprovalReader, StoreError};
 use tokio_postgres::Row;
 
 use super::{pages::page_of, tokens::page_of_address};
 use crate::{
     database::Connection,
     ranks::APPROVALS,
+    reader::{PostgresReader, read_statement},
     rows::{RowExt, to_u256},
     tokens::{kind_from, option_decimals},
 };
+
+#[async_trait]
+impl ApprovalReader for PostgresReader {
+    async fn list_approvals(&self, owner: Address, page: PageRequest) -> Result<Page<Approval>, StoreError> {
+        read_statement!(self, |client| list_approvals(&client, owner, page))
+    }
+}
 
 pub(crate) async fn list_approvals(
     client: &dyn Connection,

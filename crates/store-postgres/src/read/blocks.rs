@@ -1,37 +1,33 @@
-use domain::{Address, Block, BlockGasPrice, BlockId, BlockRange, BlockRef, Coverage, Order, Page, PageRequest, Stats};
-use store::{ChainTotals, StoreError};
-use tokio_postgres::Row;
+use async_trait::async_trait;
+use domain::{Address, Block, BlockId, BlockRange, Order, Page, PageRequest};
+use store::{BlockReader, StoreError};
 
 use super::pages::{clamped_range, page_of};
 use crate::{
-    chain::{Chain, TOTALS, TOTALS_COUNT},
     database::{Connection, find, query},
-    internal::{PROGRESS, progress_from_row},
-    numeric::Numeric,
-    rows::{RowExt, clamped, int8, limit, to_u128},
+    reader::{PostgresReader, read_statement},
+    rows::{clamped, int8},
+    tables::{BLOCK, block_from_row},
 };
 
-/// Non-empty blocks included in the average gas price.
-const GAS_PRICE_BLOCKS: usize = 100;
+#[async_trait]
+impl BlockReader for PostgresReader {
+    async fn find_block(&self, id: BlockId) -> Result<Option<Block>, StoreError> {
+        read_statement!(self, |client| find_block(&client, id))
+    }
 
-/// The columns of a block `b` with its miner `m`.
-const BLOCK: &str = "b.number, b.hash, b.parent_hash, b.timestamp, m.address, b.tx_count, b.gas_used, b.gas_limit,
-    b.base_fee_per_gas, b.size";
+    async fn list_blocks(&self, range: BlockRange, page: PageRequest) -> Result<Page<Block>, StoreError> {
+        read_statement!(self, |client| list_blocks(&client, range, page))
+    }
 
-fn block_from_row(row: &Row, first: usize) -> Result<Block, StoreError> {
-    let base_fee = row.value::<Option<Numeric>>(first + 8)?;
-    Ok(Block {
-        number: row.u64(first)?,
-        hash: row.hash(first + 1)?,
-        parent_hash: row.hash(first + 2)?,
-        timestamp: row.u64(first + 3)?,
-        miner: row.address(first + 4)?,
-        tx_count: row.u32(first + 5)?,
-        gas_used: row.u64(first + 6)?,
-        gas_limit: row.u64(first + 7)?,
-        base_fee_per_gas: base_fee.map(to_u128).transpose()?,
-        size: row.u64(first + 9)?,
-    })
+    async fn list_mined_blocks(
+        &self,
+        miner: Address,
+        range: BlockRange,
+        page: PageRequest,
+    ) -> Result<Page<Block>, StoreError> {
+        read_statement!(self, |client| list_mined_blocks(&client, miner, range, page))
+    }
 }
 
 pub(crate) async fn find_block(client: &dyn Connection, id: BlockId) -> Result<Option<Block>, StoreError> {
@@ -84,58 +80,4 @@ pub(crate) async fn list_mined_blocks(
     let (offset, limit, newest_first) = (clamped(page.offset), i64::from(page.limit), page.order == Order::NewestFirst);
     let rows = query(client, &sql, &[&from, &to, &offset, &limit, &newest_first, &miner.as_slice()]).await?;
     page_of(&rows, |row| block_from_row(row, 2))
-}
-
-pub(crate) async fn find_tip(client: &dyn Connection) -> Result<Option<BlockRef>, StoreError> {
-    Ok(Chain::read(client).await?.tip)
-}
-
-pub(crate) async fn coverage(client: &dyn Connection) -> Result<Coverage, StoreError> {
-    Ok(Coverage { first_block: Chain::read(client).await?.first_block })
-}
-
-pub(crate) async fn stats(client: &dyn Connection) -> Result<Stats, StoreError> {
-    // One statement: the newest blocks belong to the totals.
-    let sql = format!(
-        "select c.tip_number, {}, coalesce(b.transactions, 0), coalesce(b.gas_prices, 0),
-            coalesce(b.unpriced_transactions, 0), c.first_block, {PROGRESS}
-        from chain c cross join internal_progress left join lateral (
-            select * from block where tx_count > 0 order by number desc offset $1 limit 1
-        ) b on true",
-        TOTALS.split(", ").map(|column| format!("c.{column}")).collect::<Vec<_>>().join(", ")
-    );
-    let row = query(client, &sql, &[&limit(GAS_PRICE_BLOCKS - 1)]).await?.into_iter().next();
-    let row = row.ok_or(StoreError::Corrupt("the row of the chain is missing"))?;
-    let totals = row.totals(1)?;
-    let next = 1 + TOTALS_COUNT;
-    let before = ChainTotals {
-        transactions: row.u64(next)?,
-        gas_prices: row.amount(next + 1)?,
-        unpriced_transactions: row.u64(next + 2)?,
-        ..ChainTotals::default()
-    };
-    let progress = progress_from_row(&row, next + 4)?;
-    Ok(Stats {
-        latest_block: row.option_u64(0)?,
-        total_transactions: totals.transactions,
-        total_tokens: totals.tokens,
-        untraced_blocks: totals.untraced_blocks,
-        traced_range: progress
-            .zip(row.option_u64(next + 3)?)
-            .and_then(|(progress, first)| progress.traced_range(first)),
-        average_gas_price: totals.mean_gas_price_since(&before).unwrap_or_default(),
-    })
-}
-
-/// Block rows contain the totals before the block, so the figures of one block are the difference to the next one.
-pub(crate) async fn list_gas_prices(client: &dyn Connection, blocks: u32) -> Result<Vec<BlockGasPrice>, StoreError> {
-    let mut after = Chain::read(client).await?.totals;
-    let sql = format!("select number, {TOTALS} from block order by number desc limit $1");
-    let mut prices = Vec::new();
-    for row in query(client, &sql, &[&i64::from(blocks)]).await? {
-        let before = row.totals(1)?;
-        prices.push(BlockGasPrice { block: row.u64(0)?, mean: after.mean_gas_price_since(&before) });
-        after = before;
-    }
-    Ok(prices)
 }

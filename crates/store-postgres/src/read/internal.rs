@@ -1,30 +1,32 @@
-use domain::{
-    Address, BlockRange, InternalEvent, InternalFilter, InternalPage, InternalTransaction, Order, Page, PageRequest,
-};
-use store::{InternalProgress, ListKind, Parties, Party, StoreError};
-use tokio_postgres::Row;
+use async_trait::async_trait;
+use domain::{Address, BlockRange, InternalFilter, InternalPage, Order, Page, PageRequest};
+use store::{InternalProgress, InternalReader, ListKind, Parties, Party, StoreError};
 
 use super::{
     intersections::{cut_page, intersection},
     pages::{KNOWN_PAGE, page_of},
-    select::{Rows, list_ids},
+    select::list_ids,
 };
 use crate::{
     chain::Chain,
     database::{Connection, find, get, query},
-    internal::{KINDS, find_progress},
+    internal::find_progress,
     lists::mask,
+    reader::{PostgresReader, read_snapshot},
     rows::{RowExt, clamped, int8},
+    tables::{INTERNAL, internal_from_row},
 };
 
-const INTERNAL: Rows = Rows {
-    columns:
-        "x.transaction - b.transactions, x.position, x.kind, f.address, r.address, x.value, x.gas, x.gas_used, x.error,
-        t.hash, t.block, b.timestamp",
-    joins: "left join internal_transaction x on x.id = u.id left join transaction t on t.id = x.transaction
-        left join block b on b.number = t.block left join internal_party f on f.id = x.sender
-        left join internal_party r on r.id = x.receiver",
-};
+#[async_trait]
+impl InternalReader for PostgresReader {
+    async fn list_internal_transactions(
+        &self,
+        filter: &InternalFilter,
+        page: PageRequest,
+    ) -> Result<InternalPage, StoreError> {
+        read_snapshot!(self, |client| list_internal_transactions(&client, filter, page))
+    }
+}
 
 /// Needs a snapshot.
 pub(crate) async fn list_internal_transactions(
@@ -40,27 +42,6 @@ pub(crate) async fn list_internal_transactions(
     let Page { items, total } = select(client, filter, low, high, page).await?;
     let rows = query(client, &INTERNAL.statement(KNOWN_PAGE), &[&int8(total), &items]).await?;
     Ok(InternalPage { page: page_of(&rows, internal_from_row)?, traced_range: progress.traced_range(first_block) })
-}
-
-fn internal_from_row(row: &Row) -> Result<InternalTransaction, StoreError> {
-    let tx_index = u32::try_from(row.value::<i64>(2)?);
-    let kind = usize::try_from(row.value::<i16>(4)?).ok().and_then(|kind| KINDS.get(kind).copied());
-    Ok(InternalTransaction {
-        event: InternalEvent {
-            tx_index: tx_index.map_err(|_| StoreError::Corrupt("an internal transaction outside its block"))?,
-            position: row.u32(3)?,
-            kind: kind.ok_or(StoreError::Corrupt("an internal transaction of an unknown kind"))?,
-            from: row.address(5)?,
-            to: row.option_address(6)?,
-            value: row.amount(7)?,
-            gas: row.u64(8)?,
-            gas_used: row.u64(9)?,
-            error: row.option_text(10)?,
-        },
-        tx_hash: row.hash(11)?,
-        block_number: row.u64(12)?,
-        timestamp: row.u64(13)?,
-    })
 }
 
 /// The ids in the blocks and the transaction of a filter.

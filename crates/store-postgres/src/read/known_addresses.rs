@@ -1,10 +1,32 @@
+use async_trait::async_trait;
 use domain::{Address, AddressOrigin, BlockNumber, ListedAddresses};
-use store::StoreError;
+use store::{KnownAddressReader, StoreError};
 
 use crate::{
     database::{Connection, find, get, query},
+    reader::{PostgresReader, read_snapshot, read_statement},
     rows::{RowExt, clamped, int8},
 };
+
+#[async_trait]
+impl KnownAddressReader for PostgresReader {
+    async fn list_known_addresses(
+        &self,
+        origin: AddressOrigin,
+        from: u64,
+        limit: u32,
+    ) -> Result<ListedAddresses, StoreError> {
+        read_snapshot!(self, |client| list_known_addresses(&client, origin, from, limit))
+    }
+
+    async fn find_address_position(&self, block: BlockNumber) -> Result<Option<u64>, StoreError> {
+        read_statement!(self, |client| find_address_position(&client, block))
+    }
+
+    async fn count_transactions(&self, addresses: &[Address]) -> Result<Vec<u64>, StoreError> {
+        read_statement!(self, |client| count_transactions(&client, addresses))
+    }
+}
 
 /// Needs a snapshot.
 pub(crate) async fn list_known_addresses(

@@ -1,18 +1,28 @@
+use async_trait::async_trait;
 use domain::{B256, Bytes, IndexedLog, LogEvent, LogFilter, LogPage, MAX_TOPICS, Order, Page, PageRequest};
-use store::{ListKey, ListKind, Party, StoreError, words};
+use store::{ListKey, ListKind, LogReader, Party, StoreError, log_data};
 use tokio_postgres::Row;
 
 use super::{
     intersections::Intersections,
     pages::{KNOWN_PAGE, page_of},
-    select::{Rows, address_id, list_ids},
+    select::{address_id, list_ids},
     spans::{Numbering, span},
 };
 use crate::{
     database::{Connection, find, get, query},
     lists::{ListTable, mask},
+    reader::{PostgresReader, read_snapshot},
     rows::{RowExt, clamped, int8},
+    tables::Rows,
 };
+
+#[async_trait]
+impl LogReader for PostgresReader {
+    async fn list_logs(&self, filter: &LogFilter, page: PageRequest) -> Result<LogPage, StoreError> {
+        read_snapshot!(self, |client| list_logs(&client, &self.intersections, filter, page))
+    }
+}
 
 const LOGS: Rows = Rows {
     columns: "x.transaction - b.transactions, x.log_index, e.address, array[t0.topic, t1.topic, t2.topic, t3.topic],
@@ -53,7 +63,7 @@ fn unpacked(packed: &[u8]) -> Result<(Option<Bytes>, u32), StoreError> {
     if words.is_empty() && size > 0 {
         return Ok((None, size));
     }
-    let data = words::unpack(words, size).ok_or(StoreError::Corrupt("the data of a log is not of its size"))?;
+    let data = log_data::unpack(words, size).ok_or(StoreError::Corrupt("the data of a log is not of its size"))?;
     Ok((Some(data.into()), size))
 }
 

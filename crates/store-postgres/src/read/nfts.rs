@@ -1,19 +1,51 @@
+use async_trait::async_trait;
 use domain::{Address, Balance, HeldNft, Holder, Nft, Order, Page, PageRequest, TokenKind, Transfer, U256};
-use store::StoreError;
+use store::{NftReader, StoreError};
 use tokio_postgres::Row;
 
-use super::{
-    pages::page_of,
-    tokens::page_of_address,
-    transfers::{TRANSFERS, transfer_from_row},
-};
+use super::{pages::page_of, tokens::page_of_address};
 use crate::{
     database::{Connection, find, query},
     numeric::Numeric,
     ranks::{HELD_NFTS, NFT_HOLDERS},
+    reader::{PostgresReader, read_snapshot, read_statement},
     rows::{RowExt, clamped, int8, to_u256},
+    tables::{TRANSFERS, transfer_from_row},
     tokens::kind_from,
 };
+
+#[async_trait]
+impl NftReader for PostgresReader {
+    async fn list_nfts(&self, token: Address, page: PageRequest) -> Result<Option<Page<Nft>>, StoreError> {
+        read_statement!(self, |client| list_nfts(&client, token, page))
+    }
+
+    async fn find_nft(&self, token: Address, id: U256) -> Result<Option<Nft>, StoreError> {
+        read_statement!(self, |client| find_nft(&client, token, id))
+    }
+
+    async fn list_nft_holders(
+        &self,
+        token: Address,
+        id: U256,
+        page: PageRequest,
+    ) -> Result<Option<Page<Holder>>, StoreError> {
+        read_snapshot!(self, |client| list_nft_holders(&client, token, id, page))
+    }
+
+    async fn list_nft_transfers(
+        &self,
+        token: Address,
+        id: U256,
+        page: PageRequest,
+    ) -> Result<Option<Page<Transfer>>, StoreError> {
+        read_statement!(self, |client| list_nft_transfers(&client, token, id, page))
+    }
+
+    async fn list_held_nfts(&self, address: Address, page: PageRequest) -> Result<Page<HeldNft>, StoreError> {
+        read_statement!(self, |client| list_held_nfts(&client, address, page))
+    }
+}
 
 /// The columns of an id `n` of the token `t` with the address `a`, and the owner `o`.
 const NFT: &str = "a.address, n.token_id, t.kind, o.address,

@@ -32,25 +32,6 @@ pub(super) struct Condition {
     pub(super) party: Party,
 }
 
-/// The rows of a page: `select`s columns after the total and the id, from the rows `{rows}` of `page.ids`, as `u.id` in the
-/// order of `u.n`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Rows {
-    pub(super) columns: &'static str,
-    pub(super) joins: &'static str,
-}
-
-impl Rows {
-    pub(super) fn statement(self, page: &str) -> String {
-        let Self { columns, joins } = self;
-        format!(
-            "with page as materialized ({page})
-            select page.total, u.id, {columns} from page
-            left join lateral unnest(page.ids) with ordinality u(id, n) on true {joins} order by u.n"
-        )
-    }
-}
-
 /// The statement and parameters of a page with at most one condition. The address, if there is one, is the last parameter.
 pub(super) fn single_page(numbering: Numbering, condition: Option<Condition>) -> String {
     let name = numbering.name();

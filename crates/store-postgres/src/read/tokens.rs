@@ -1,9 +1,10 @@
 use std::cmp::Reverse;
 
+use async_trait::async_trait;
 use domain::{
     Address, Balance, BalanceKey, BalanceSource, Holder, Order, Page, PageRequest, Token, TokenBalance, TokenBalanceAt,
 };
-use store::StoreError;
+use store::{StoreError, TokenReader};
 use tokio_postgres::Row;
 
 use super::pages::page_of;
@@ -11,10 +12,38 @@ use crate::{
     database::{Connection, find, query},
     numeric::Numeric,
     ranks::{HELD_TOKENS, HOLDERS, RankedSet},
+    reader::{PostgresReader, read_statement},
     rows::{RowExt, clamped},
     token_names::folded,
     tokens::{TOKEN, token_from_row},
 };
+
+#[async_trait]
+impl TokenReader for PostgresReader {
+    async fn list_tokens(&self, page: PageRequest) -> Result<Page<Token>, StoreError> {
+        read_statement!(self, |client| list_tokens(&client, page))
+    }
+
+    async fn find_token(&self, address: Address) -> Result<Option<Token>, StoreError> {
+        read_statement!(self, |client| find_token(&client, address))
+    }
+
+    async fn search_tokens(&self, beginning: &str, limit: usize) -> Result<Vec<Token>, StoreError> {
+        read_statement!(self, |client| search_tokens(&client, beginning, limit))
+    }
+
+    async fn list_holders(&self, token: Address, page: PageRequest) -> Result<Option<Page<Holder>>, StoreError> {
+        read_statement!(self, |client| list_holders(&client, token, page))
+    }
+
+    async fn list_address_tokens(&self, address: Address, page: PageRequest) -> Result<Page<TokenBalance>, StoreError> {
+        read_statement!(self, |client| list_address_tokens(&client, address, page))
+    }
+
+    async fn find_token_balance(&self, key: BalanceKey) -> Result<Option<TokenBalanceAt>, StoreError> {
+        read_statement!(self, |client| find_token_balance(&client, key))
+    }
+}
 
 /// Maximum tokens considered for one prefix, so that a single letter does not scan the names of the whole chain.
 const MAX_CANDIDATES: i64 = 200;

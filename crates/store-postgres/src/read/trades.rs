@@ -1,71 +1,34 @@
-use domain::{
-    Address, BlockRange, Exchange, Page, PageRequest, Pool, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken,
-};
-use store::{ListKey, ListKind, Party, StoreError};
-use tokio_postgres::Row;
+use async_trait::async_trait;
+use domain::{Address, BlockRange, Exchange, Page, PageRequest, Pool, Trade, TradeFilter};
+use store::{ListKey, ListKind, Party, StoreError, TradeReader};
 
 use super::{
     intersections::{Intersections, intersection},
     pages::{KNOWN_PAGE, page_of},
-    select::{Condition, PageParameters, Rows, address_id, ids, intersect, list_ids, single_page},
+    select::{Condition, PageParameters, address_id, ids, intersect, list_ids, single_page},
     spans::{Numbering, span},
 };
 use crate::{
     database::{Connection, find, query},
     lists::ListTable,
     pools::style_from,
+    reader::{PostgresReader, read_snapshot, read_statement},
     rows::{RowExt, int8},
-    tokens::option_decimals,
+    tables::{TRADES, trade_from_row},
 };
 
-pub(super) const TRADES: Rows = Rows {
-    columns:
-        "d.transaction - b.transactions, d.log_index, pa.address, d.zero_for_one, d.amount_in, d.amount_out, p.style,
-        fa.address, a0.address, a1.address, m.address, t.hash, t.block, b.timestamp, t0.symbol, t0.decimals, t1.symbol,
-        t1.decimals",
-    joins: "left join trade d on d.id = u.id left join transaction t on t.id = d.transaction
-        left join block b on b.number = t.block left join pool p on p.id = d.pool left join address pa on pa.id = d.pool
-        left join address fa on fa.id = p.factory left join address a0 on a0.id = p.token0
-        left join address a1 on a1.id = p.token1 left join address m on m.id = t.sender
-        left join token t0 on t0.id = p.token0 left join token t1 on t1.id = p.token1",
-};
+#[async_trait]
+impl TradeReader for PostgresReader {
+    async fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError> {
+        if combines_trade_lists(filter) {
+            return read_snapshot!(self, |client| list_trades(&client, &self.intersections, filter, page));
+        }
+        read_statement!(self, |client| list_trades(&client, &self.intersections, filter, page))
+    }
 
-pub(super) fn trade_from_row(row: &Row) -> Result<Trade, StoreError> {
-    let tx_index = u32::try_from(row.value::<i64>(2)?);
-    let direction = if row.value(5)? { TradeDirection::ZeroForOne } else { TradeDirection::OneForZero };
-    let pool = Pool {
-        address: row.address(4)?,
-        style: style_from(row.value(8)?)?,
-        factory: row.address(9)?,
-        token0: row.address(10)?,
-        token1: row.address(11)?,
-    };
-    // A token without transfers has no metadata.
-    let traded = |address: Address, column: usize| -> Result<TradedToken, StoreError> {
-        Ok(TradedToken { address, symbol: row.option_text(column)?, decimals: option_decimals(row, column + 1)? })
-    };
-    let (token0, token1) = (traded(pool.token0, 16)?, traded(pool.token1, 18)?);
-    let (token_in, token_out) = match direction {
-        TradeDirection::ZeroForOne => (token0, token1),
-        TradeDirection::OneForZero => (token1, token0),
-    };
-    Ok(Trade {
-        event: TradeEvent {
-            tx_index: tx_index.map_err(|_| StoreError::Corrupt("a trade outside its block"))?,
-            log_index: row.u32(3)?,
-            pool: pool.address,
-            direction,
-            amount_in: row.amount(6)?,
-            amount_out: row.amount(7)?,
-        },
-        pool,
-        maker: row.address(12)?,
-        tx_hash: row.hash(13)?,
-        block_number: row.u64(14)?,
-        timestamp: row.u64(15)?,
-        token_in,
-        token_out,
-    })
+    async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError> {
+        read_statement!(self, |client| find_pool(&client, address))
+    }
 }
 
 /// Whether a filter combines lists, which takes several statements.

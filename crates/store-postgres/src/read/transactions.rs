@@ -1,70 +1,45 @@
-use domain::{
-    Address, B256, Bytes, Charges, Page, PageRequest, Payment, Selector, Transaction, TransactionEvents,
-    TransactionFilter, U256,
-};
-use store::{ListKind, Parties, StoreError};
-use tokio_postgres::Row;
+use async_trait::async_trait;
+use domain::{B256, Page, PageRequest, Transaction, TransactionEvents, TransactionFilter};
+use store::{ListKind, Parties, StoreError, TransactionReader};
 
 use super::{
     intersections::Intersections,
     pages::{KNOWN_PAGE, page_of},
-    select::{PageParameters, Rows, conditions, intersect, single_page},
+    select::{PageParameters, conditions, intersect, single_page},
     spans::Numbering,
-    trades::{TRADES, trade_from_row},
-    transfers::{TRANSFERS, transfer_from_row},
 };
 use crate::{
     database::{Connection, find, query},
-    numeric::Numeric,
-    rows::{RowExt, int8, to_u256},
+    reader::{PostgresReader, read_snapshot, read_statement},
+    rows::{RowExt, int8},
+    tables::{TRADES, TRANSACTIONS, TRANSFERS, trade_from_row, transaction_from_row, transfer_from_row},
 };
 
-const TRANSACTIONS: Rows = Rows {
-    columns:
-        "t.hash, t.block, b.hash, t.id - b.transactions, b.timestamp, f.address, r.address, c.address, t.value, t.nonce,
-        t.gas_used, t.gas_price, t.succeeded, t.method, t.blob_fee, t.l1_fee, t.operator_fee, t.fee_currency,
-        t.gas_limit, t.cumulative_gas_used, t.input",
-    joins: "left join transaction t on t.id = u.id left join block b on b.number = t.block
-        left join address f on f.id = t.sender left join address r on r.id = t.receiver
-        left join address c on c.id = t.created",
-};
+#[async_trait]
+impl TransactionReader for PostgresReader {
+    async fn find_transaction(&self, hash: B256) -> Result<Option<Transaction>, StoreError> {
+        read_statement!(self, |client| find_transaction(&client, hash))
+    }
 
-fn charges_from_row(row: &Row, first: usize) -> Result<Charges, StoreError> {
-    let amount = |column| -> Result<U256, StoreError> {
-        Ok(row.value::<Option<Numeric>>(column)?.map(to_u256).transpose()?.unwrap_or_default())
-    };
-    let payment = match row.value::<Option<&[u8]>>(first + 3)? {
-        None => Payment::Coin,
-        Some([]) => Payment::Nothing,
-        Some(token) => Payment::Token(Address::try_from(token).map_err(|_| StoreError::Corrupt("an address"))?),
-    };
-    Ok(Charges { blob: amount(first)?, l1: amount(first + 1)?, operator: amount(first + 2)?, payment })
-}
+    async fn list_transactions(
+        &self,
+        filter: &TransactionFilter,
+        page: PageRequest,
+    ) -> Result<Page<Transaction>, StoreError> {
+        if combines_transaction_lists(filter) {
+            return read_snapshot!(self, |client| list_transactions(&client, &self.intersections, filter, page));
+        }
+        read_statement!(self, |client| list_transactions(&client, &self.intersections, filter, page))
+    }
 
-fn transaction_from_row(row: &Row) -> Result<Transaction, StoreError> {
-    let index = row.value::<i64>(5)?;
-    let method = row.value::<Option<&[u8]>>(15)?;
-    let method = method.map(|method| Selector::try_from(method).map_err(|_| StoreError::Corrupt("a selector")));
-    Ok(Transaction {
-        hash: row.hash(2)?,
-        block_number: row.u64(3)?,
-        block_hash: row.hash(4)?,
-        index: u32::try_from(index).map_err(|_| StoreError::Corrupt("a transaction outside its block"))?,
-        timestamp: row.u64(6)?,
-        from: row.address(7)?,
-        to: row.option_address(8)?,
-        created: row.option_address(9)?,
-        value: row.amount(10)?,
-        nonce: row.u64(11)?,
-        gas_used: row.u64(12)?,
-        gas_limit: row.option_u64(20)?,
-        cumulative_gas_used: row.option_u64(21)?,
-        gas_price: row.u128(13)?,
-        charges: charges_from_row(row, 16)?.boxed(),
-        succeeded: row.value(14)?,
-        method: method.transpose()?,
-        input: row.value::<Option<&[u8]>>(22)?.map(Bytes::copy_from_slice),
-    })
+    async fn find_transaction_events(
+        &self,
+        hash: B256,
+        offset: u64,
+        limit: u32,
+    ) -> Result<Option<TransactionEvents>, StoreError> {
+        read_snapshot!(self, |client| find_transaction_events(&client, hash, offset, limit))
+    }
 }
 
 pub(crate) async fn find_transaction(client: &dyn Connection, hash: B256) -> Result<Option<Transaction>, StoreError> {

@@ -1,7 +1,7 @@
 //! Claiming messages.
 
 use domain::{ClaimedDelivery, UnixMillis, WebhookId};
-use store::{LONGEST_WAIT, StoreError};
+use store::{MAX_WAIT, StoreError};
 
 use super::{
     change::Change,
@@ -64,7 +64,7 @@ pub(super) async fn claim(
         )
         select c.number, c.id, c.kind, e.body, c.created_at, c.attempt_count
         from claimed c join event e on e.number = c.event order by c.number";
-    let latest = clamped(now.saturating_add(LONGEST_WAIT));
+    let latest = clamped(now.saturating_add(MAX_WAIT));
     let parameters = [int8(webhook), limit(count), clamped(now), latest, clamped(lease_until)];
     let [webhook_id, count, now, latest, until] = &parameters;
     let mut claimed = Vec::new();

@@ -1,10 +1,10 @@
-//! A process that sends webhooks: it shows that it lives, and learns which queues are its own and which have new messages.
+//! A process that sends webhooks: it sends heartbeats, and learns which queues are its own and which have new messages.
 
 use std::{
     hash::{BuildHasher, RandomState},
     pin::pin,
     sync::Arc,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use domain::WebhookId;
@@ -58,26 +58,26 @@ impl Sender {
         Self { database, shares: Arc::new(Shares::new(random_token())) }
     }
 
-    /// Takes part in sending, until the connection is lost. To be called again then: queues of a process that has not
-    /// beaten for 8 seconds are taken by others.
+    /// Gets a share of the queues and learns of new messages, until the connection is lost. To be called again then: the queues of
+    /// a process whose heartbeats stop are taken by others after [`Self::SILENT_AFTER`].
     ///
     /// # Errors
     /// If the database fails.
-    pub fn take_part<'a>(
+    pub fn run_until_disconnected<'a>(
         &'a self,
         news: &'a (dyn Fn(QueueNews) + Send + Sync),
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let (client, mut connection) = self.database.url().connect().await.map_err(store_error)?;
             let messages = poll_fn(move |context| connection.poll_message(context));
-            let (receiving, beating) = (receive(messages, news), self.beat_until_lost(&client, news));
+            let (receiving, beating) = (receive(messages, news), self.send_heartbeats(&client, news));
             match select(pin!(receiving), pin!(beating)).await {
                 Either::Left((ended, _)) | Either::Right((ended, _)) => ended,
             }
         })
     }
 
-    async fn beat_until_lost(
+    async fn send_heartbeats(
         &self,
         client: &Client,
         news: &(dyn Fn(QueueNews) + Send + Sync),
@@ -227,6 +227,5 @@ fn random_token() -> i64 {
 }
 
 fn unix_millis() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+    i64::try_from(unix_time::millis()).unwrap_or(i64::MAX)
 }

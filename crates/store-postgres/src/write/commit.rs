@@ -22,6 +22,7 @@ use crate::{
     lists::AddressId,
     ranks::RankMoves,
     rows::int8,
+    tables::{copy_blocks, copy_pools, copy_trades, copy_transactions, copy_transfers},
     tokens::{self, TokenRow},
 };
 
@@ -47,14 +48,14 @@ impl WriteState {
         let Step { mut known, rows, appended, new_addresses, moved, codes, .. } = step;
 
         copy::addresses(tx, &rows.addresses).await?;
-        copy::blocks(tx, &rows.blocks).await?;
-        copy::transactions(tx, &rows.transactions).await?;
+        copy_blocks(tx, &rows.blocks).await?;
+        copy_transactions(tx, &rows.transactions).await?;
         copy::log_topics(tx, &rows.log_topics).await?;
         copy::log_sources(tx, &rows.log_sources).await?;
         copy::log_packs(tx, &rows.log_packs).await?;
-        copy::transfers(tx, &rows.transfers).await?;
-        copy::trades(tx, &rows.trades).await?;
-        copy::pools(tx, &rows.pools).await?;
+        copy_transfers(tx, &rows.transfers).await?;
+        copy_trades(tx, &rows.trades).await?;
+        copy_pools(tx, &rows.pools).await?;
         self.append(tx, &appended, &chain.totals).await?;
         std::mem::take(&mut known.nfts).write(tx).await?;
         std::mem::take(&mut known.approvals).write(tx).await?;

@@ -7,16 +7,14 @@ use store::{
     rules::{IndexedBlock, InternalIds, InternalSide, InternalSink, InternalWalk},
 };
 
-use super::{
-    copy::{self, InternalCopy},
-    state::WriteState,
-};
+use super::state::WriteState;
 use crate::{
     chain::Chain,
     database::{execute, query},
     internal::{count_up_to, current_progress, find_progress, write_progress},
     lists::{Appended, Entry},
     rows::{RowExt, int8},
+    tables::{InternalCopy, copy_internal_transactions},
 };
 
 pub(crate) async fn internal_frontier(tx: &Transaction<'_>) -> Result<Option<InternalFrontier>, StoreError> {
@@ -67,7 +65,7 @@ impl WriteState {
         }
         if saved > 0 {
             let (Step { rows, first_ids, appended, .. }, progress) = walk.finish();
-            copy::internal_transactions(tx, &rows).await?;
+            copy_internal_transactions(tx, &rows).await?;
             let (numbers, ids): (Vec<i64>, Vec<i64>) = first_ids.into_iter().unzip();
             let sql = "insert into internal_block select * from unnest($1::int8[], $2::int8[])";
             execute(tx, sql, &[&numbers, &ids]).await?;

@@ -1,7 +1,7 @@
 //! Rows of logs: a pack has consecutive logs of one transaction.
 
 use domain::LogEvent;
-use store::words;
+use store::log_data;
 
 const PACKED_LOGS: usize = 128;
 /// Where data ends is a number of two bytes. The data of one log takes less than 9,000.
@@ -52,7 +52,7 @@ impl LogPack {
             }
         }
         if let Some(data) = &event.data {
-            words::pack(data, &mut self.data);
+            log_data::pack(data, &mut self.data);
         }
         // Less than 58 KB: fewer than 48 before, and data of at most 8 with a byte for each word.
         let end = u16::try_from(self.data.len()).unwrap_or(u16::MAX);

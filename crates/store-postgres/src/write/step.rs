@@ -13,15 +13,11 @@ use store::{
 };
 
 use super::{
-    copy::{AddressCopy, BlockCopy, PoolCopy, TradeCopy, TransactionCopy, TransferCopy},
-    log_packs::LogPack,
-    log_source::LogSource,
-    pairs::Pair,
-    prefetch::Prefetched,
-    state::WriteState,
+    copy::AddressCopy, log_packs::LogPack, log_source::LogSource, pairs::Pair, prefetch::Prefetched, state::WriteState,
 };
 use crate::{
     lists::{AddressId, Appended, Entry},
+    tables::{BlockCopy, PoolCopy, TradeCopy, TransactionCopy, TransferCopy},
     tokens::TokenRow,
 };
 

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use domain::{
     Address, BlockChanges, BlockRange, InternalFilter, Order, PageRequest, TransactionFilter, TransferFilter,
 };
-use store::{ChainReader, ChainWriter, InternalWriter, Undo};
+use store::{
+    AddressReader, BlockReader, ChainWriter, InternalReader, InternalWriter, TransactionReader, TransferReader, Undo,
+};
 use store_conformance::RandomChain;
 use store_postgres::{Compacted, PostgresStore};
 

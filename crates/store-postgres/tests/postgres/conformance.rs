@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc};
 use domain::PageRequest;
 use store::{Store, VerifiedContracts, WebhookLimits};
 use store_conformance::{
-    Plan, Subject, VerifiedSubject, run, run_contract_data, run_record_transfer, run_start_over, run_user_records,
+    Plan, Subject, VerifiedSubject, run, run_contract_data, run_raw_records, run_start_over, run_user_records,
     run_verified_contracts, run_webhook_limits, run_webhook_records, run_writers,
 };
 use store_postgres::{PostgresOptions, PostgresStore};
@@ -113,7 +113,7 @@ async fn verified_contracts_pass_the_suite_and_survive_a_restart() {
 #[tokio::test(flavor = "multi_thread")]
 async fn all_records_are_copied_to_another_database() {
     let server = Server::shared();
-    run_record_transfer(&server.store().await, &server.store().await).await;
+    run_raw_records(&server.store().await, &server.store().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,7 @@ use std::{
 };
 
 use domain::{BlockChanges, Order, PageRequest, TransactionFilter};
-use store::{ChainReader, ChainWriter, Failure, StoreError, Undo};
+use store::{ChainReader, ChainWriter, Failure, StoreError, TransactionReader, Undo};
 use store_conformance::RandomChain;
 use store_postgres::PostgresStore;
 use tokio::{

@@ -1,7 +1,7 @@
 //! Reads from a standby.
 
 use domain::{BlockChanges, BlockRef, Transaction};
-use store::{ChainReader, ChainWriter};
+use store::{AddressReader, ChainReader, ChainWriter, TransactionReader};
 use store_postgres::{PostgresOptions, PostgresReader, PostgresStore};
 use tokio_postgres::Client;
 

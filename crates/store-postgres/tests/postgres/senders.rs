@@ -36,7 +36,7 @@ impl Process {
         let taking_part = tokio::spawn({
             let sender = sender.clone();
             async move {
-                let _ = sender.take_part(&|news| drop(told.send(news))).await;
+                let _ = sender.run_until_disconnected(&|news| drop(told.send(news))).await;
             }
         });
         Self { records, sender, news, taking_part, _store: store }

@@ -4,6 +4,9 @@
 use super::{Exchange, ListKey, ListKind};
 use crate::Party;
 
+/// Increased by every change of the lists or of their entries that an index filled before does not have.
+pub const LISTS_LAYOUT: u32 = 0;
+
 /// A list with an entry, and what its owner is to the entry.
 type Listed = (ListKey, Party);
 

@@ -47,7 +47,7 @@ pub(super) fn make_room(
 pub(super) fn touch(path: &Path) {
     // The modification time of the checksum file: an executable that is running cannot be opened for writing.
     if let Ok(file) = fs::OpenOptions::new().append(true).open(checksum::checksum_path(path)) {
-        let _ = file.set_modified(SystemTime::now());
+        let _ = file.set_modified(SystemTime::UNIX_EPOCH + unix_time::now());
     }
 }
 

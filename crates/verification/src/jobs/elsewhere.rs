@@ -12,7 +12,7 @@ use store::{JOB_LEASE, SharedJobs, StoreError};
 use super::{Job, JobStatus, MAX_TIME, Shared};
 use crate::{
     VerifyError, VerifyRequest,
-    verifier::{Admitted, VerifyStage},
+    verifier::{Enqueued, VerifyStage},
 };
 
 /// How often a job of another process is looked at.
@@ -43,11 +43,11 @@ impl Shared {
         self: &Arc<Self>,
         job: &Arc<Job>,
         started: Instant,
-        admitted: Admitted,
+        enqueued: Enqueued,
         request: Arc<VerifyRequest>,
     ) -> (JobResult, Option<VerifyError>) {
         let Some(elsewhere) = &self.elsewhere else {
-            let outcome = Self::verify(Arc::clone(self), Arc::clone(job), admitted, request).await;
+            let outcome = Self::verify(Arc::clone(self), Arc::clone(job), enqueued, request).await;
             return self.verdict(job, started, outcome);
         };
         let renewing = async {
@@ -62,7 +62,7 @@ impl Shared {
             match self.wait_for_equal(&**elsewhere, job, digest(&request)).await {
                 Some(result) => (result, None),
                 None => {
-                    let outcome = Self::verify(Arc::clone(self), Arc::clone(job), admitted, request).await;
+                    let outcome = Self::verify(Arc::clone(self), Arc::clone(job), enqueued, request).await;
                     self.verdict(job, started, outcome)
                 }
             }

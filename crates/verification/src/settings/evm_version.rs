@@ -1,22 +1,24 @@
 use crate::CompilerVersion;
 
-/// The EVM version that code is compiled for, oldest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum EvmVersion {
-    Homestead,
-    TangerineWhistle,
-    SpuriousDragon,
-    Byzantium,
-    Constantinople,
-    Petersburg,
-    Istanbul,
-    Berlin,
-    London,
-    Paris,
-    Shanghai,
-    Cancun,
-    Prague,
-    Osaka,
+domain::all_variants! {
+    /// The EVM version that code is compiled for, oldest first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum EvmVersion {
+        Homestead,
+        TangerineWhistle,
+        SpuriousDragon,
+        Byzantium,
+        Constantinople,
+        Petersburg,
+        Istanbul,
+        Berlin,
+        London,
+        Paris,
+        Shanghai,
+        Cancun,
+        Prague,
+        Osaka,
+    }
 }
 
 type Release = (u16, u16, u16);
@@ -25,23 +27,6 @@ type Release = (u16, u16, u16);
 const FIRST_WITH_SETTING: Release = (0, 4, 21);
 
 impl EvmVersion {
-    pub const ALL: [Self; 14] = [
-        Self::Homestead,
-        Self::TangerineWhistle,
-        Self::SpuriousDragon,
-        Self::Byzantium,
-        Self::Constantinople,
-        Self::Petersburg,
-        Self::Istanbul,
-        Self::Berlin,
-        Self::London,
-        Self::Paris,
-        Self::Shanghai,
-        Self::Cancun,
-        Self::Prague,
-        Self::Osaka,
-    ];
-
     /// One version of each group for which compilers generate nearly always the same code.
     const KINDS: [Self; 7] = [
         Self::Homestead,

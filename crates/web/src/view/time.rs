@@ -1,7 +1,5 @@
 //! Times as an age, with the exact time as a tooltip.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use askama::{Template, filters::HtmlSafe};
 use domain::UtcTime;
 
@@ -21,7 +19,7 @@ impl HtmlSafe for Moment {}
 
 impl Moment {
     pub(crate) fn of(unix_seconds: u64) -> Self {
-        Self::seen_at(unix_seconds, now())
+        Self::seen_at(unix_seconds, unix_time::seconds())
     }
 
     fn seen_at(unix_seconds: u64, now: u64) -> Self {
@@ -33,10 +31,6 @@ impl Moment {
     pub(crate) fn exact(&self) -> &str {
         &self.exact
     }
-}
-
-pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
 }
 
 /// `explorer.js` has the same rules, to update ages while a page is open.

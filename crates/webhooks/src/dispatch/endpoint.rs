@@ -6,7 +6,7 @@ use std::{
 
 use domain::{ClaimedDelivery, DeliveryNumber, UnixMillis, Webhook, WebhookId};
 use egress::{Connection, ConnectionFault, Egress};
-use store::LONGEST_WAIT;
+use store::MAX_WAIT;
 use tokio::time::Instant;
 
 use super::{route::Route, send::SendFault};
@@ -119,7 +119,7 @@ impl Endpoint {
         // A later time means that the clock was set back.
         self.not_before = self.not_before.min(now.saturating_add(millis(MAX_PAUSE)));
         let due = if self.claimed.is_empty() { self.due? } else { 0 };
-        let due = if due > now.saturating_add(LONGEST_WAIT) { now } else { due };
+        let due = if due > now.saturating_add(MAX_WAIT) { now } else { due };
         Some(due.max(self.not_before))
     }
 

@@ -10,7 +10,7 @@ use super::route::Route;
 use crate::{clock, retry, sign};
 
 /// For a whole attempt, including the response body.
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Characters of a reason that are stored: it may list the names of a certificate, which the receiver chose.
 const MAX_REASON: usize = 500;
 
@@ -19,7 +19,7 @@ const MAX_REASON: usize = 500;
 pub(super) enum SendFault {
     #[error(transparent)]
     Connection(#[from] ConnectionFault),
-    #[error("no complete response within 10 seconds")]
+    #[error("no complete response within {} seconds", ATTEMPT_TIMEOUT.as_secs())]
     Timeout,
     #[error("the signing secret cannot be decrypted")]
     Secret,
@@ -47,7 +47,7 @@ pub(super) async fn attempt(
 ) -> Sent {
     let (at, started) = (clock::now(), Instant::now());
     let outcome = match route {
-        Ok(ref route) => match timeout(TIMEOUT, exchange(&egress, route, connection, &delivery, at)).await {
+        Ok(ref route) => match timeout(ATTEMPT_TIMEOUT, exchange(&egress, route, connection, &delivery, at)).await {
             Ok(Ok((response, connection))) => Ok((response, connection.zip(Some(Arc::clone(route))))),
             Ok(Err(fault)) => Err(Arc::new(fault)),
             Err(_) => Err(Arc::new(SendFault::Timeout)),

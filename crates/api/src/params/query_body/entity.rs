@@ -2,21 +2,20 @@ use super::filter_key::FilterKey::{
     self, Address, BlockFrom, BlockNumber, BlockTo, Dex, From, To, TokenAddress, Topic0, Topic1, Topic2, Topic3,
 };
 
-/// A kind of record that can be queried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Entity {
-    Transactions,
-    Blocks,
-    Tokens,
-    TokenTransfers,
-    DexTrades,
-    Logs,
+domain::all_variants! {
+    /// A kind of record that can be queried.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum Entity {
+        Transactions,
+        Blocks,
+        Tokens,
+        TokenTransfers,
+        DexTrades,
+        Logs,
+    }
 }
 
 impl Entity {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Transactions, Self::Blocks, Self::Tokens, Self::TokenTransfers, Self::DexTrades, Self::Logs];
-
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Transactions => "transactions",

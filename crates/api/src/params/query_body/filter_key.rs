@@ -1,36 +1,23 @@
-/// The name of a filter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FilterKey {
-    Address,
-    From,
-    To,
-    BlockNumber,
-    BlockFrom,
-    BlockTo,
-    TokenAddress,
-    Dex,
-    Topic0,
-    Topic1,
-    Topic2,
-    Topic3,
+domain::all_variants! {
+    /// The name of a filter.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum FilterKey {
+        Address,
+        From,
+        To,
+        BlockNumber,
+        BlockFrom,
+        BlockTo,
+        TokenAddress,
+        Dex,
+        Topic0,
+        Topic1,
+        Topic2,
+        Topic3,
+    }
 }
 
 impl FilterKey {
-    pub(super) const ALL: [Self; 12] = [
-        Self::Address,
-        Self::From,
-        Self::To,
-        Self::BlockNumber,
-        Self::BlockFrom,
-        Self::BlockTo,
-        Self::TokenAddress,
-        Self::Dex,
-        Self::Topic0,
-        Self::Topic1,
-        Self::Topic2,
-        Self::Topic3,
-    ];
-
     /// Topics by position.
     pub(super) const TOPICS: [Self; domain::MAX_TOPICS] = [Self::Topic0, Self::Topic1, Self::Topic2, Self::Topic3];
 

@@ -1,30 +1,41 @@
-use serde::Serialize;
-use utoipa::ToSchema;
+use std::borrow::Cow;
 
-/// The type of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum EventType {
-    /// The watched address sent or received a transaction.
-    Tx,
-    /// The watched address sent or received a token, or is the token.
-    TokenTransfer,
-    /// A block of an earlier event was reverted.
-    Removed,
-    /// A test message, sent on request.
-    Ping,
-    /// The watched address sent or received native coins inside a transaction. Sent once the block is traced.
-    Internal,
+use domain::EventKind;
+use serde::{Serialize, Serializer};
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{ObjectBuilder, RefOr, Schema, Type},
+};
+use webhooks::event_name;
+
+/// The type of an event, by its name in messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventType(EventKind);
+
+impl From<EventKind> for EventType {
+    fn from(kind: EventKind) -> Self {
+        Self(kind)
+    }
 }
 
-impl From<domain::EventKind> for EventType {
-    fn from(kind: domain::EventKind) -> Self {
-        match kind {
-            domain::EventKind::Tx => Self::Tx,
-            domain::EventKind::TokenTransfer => Self::TokenTransfer,
-            domain::EventKind::Removed => Self::Removed,
-            domain::EventKind::Ping => Self::Ping,
-            domain::EventKind::Internal => Self::Internal,
-        }
+impl Serialize for EventType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(event_name(self.0))
+    }
+}
+
+impl ToSchema for EventType {
+    fn name() -> Cow<'static, str> {
+        "EventType".into()
+    }
+}
+
+impl PartialSchema for EventType {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some("The type of an event."))
+            .enum_values(Some(EventKind::ALL.map(event_name)))
+            .into()
     }
 }

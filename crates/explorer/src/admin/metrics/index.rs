@@ -1,7 +1,5 @@
 //! How far the index is.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use domain::{Stats, SyncPhase, SyncStatus};
 use ingest::Progress;
 use metrics::Text;
@@ -12,8 +10,7 @@ pub(super) fn write(text: &mut Text, sync: &SyncStatus, stats: Option<&Stats>, p
     text.gauge("explorer_index_tip_block", "The newest indexed block.").value(sync.tip.map(|tip| tip.number));
     text.gauge("explorer_index_tip_timestamp_seconds", "The time of the newest indexed block.")
         .value(sync.tip_timestamp);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let age = sync.tip_timestamp.map(|timestamp| now.saturating_sub(timestamp));
+    let age = sync.tip_timestamp.map(|timestamp| unix_time::seconds().saturating_sub(timestamp));
     text.gauge("explorer_index_tip_age_seconds", "The age of the newest indexed block.").value(age);
     text.gauge("explorer_node_head_block", "The newest block of the node.").value(sync.node_head);
     text.gauge("explorer_node_reachable", "Whether the node answered the last request: 1 or 0.")

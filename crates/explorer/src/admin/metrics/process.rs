@@ -60,14 +60,12 @@ impl Process {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use std::time::{SystemTime, UNIX_EPOCH};
-
     use super::*;
 
     #[test]
     fn figures_are_those_of_this_process() {
         let process = Process::read();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+        let now = unix_time::now().as_secs_f64();
         let age = now - process.start_seconds.unwrap();
         assert!((-2.0..3_600.0).contains(&age), "{process:?}");
         assert!(process.resident_bytes.unwrap() > 1 << 20 && process.open_files.unwrap() > 2, "{process:?}");

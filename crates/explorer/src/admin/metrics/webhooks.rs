@@ -1,6 +1,6 @@
 //! The queues of webhooks, and how attempts to deliver ended.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use domain::UnixMillis;
 use metrics::Text;
@@ -62,6 +62,5 @@ pub(super) fn write(text: &mut Text, queues: Option<&Queues>, deliveries: Option
 }
 
 fn seconds_since(moment: UnixMillis) -> f64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    now.saturating_sub(Duration::from_millis(moment)).as_secs_f64()
+    unix_time::now().saturating_sub(Duration::from_millis(moment)).as_secs_f64()
 }

@@ -41,7 +41,7 @@ fn describe(faults: &[StoreFault], location: &Location) -> String {
 fn advice(records_are_damaged: bool, location: &Location) -> String {
     match (records_are_damaged, location) {
         (true, Location::Folder(data)) => format!(
-            "Keys, webhooks, queued messages or verified contracts are damaged, which cannot be had again: restore a snapshot to an \
+            "Keys, webhooks, queued messages or verified contracts are damaged, and cannot be filled again: restore a snapshot to an \
              empty folder (explorer restore SNAPSHOT --data NEW), and use it in place of {}.\n",
             data.display()
         ),

@@ -21,13 +21,13 @@ const OTHER_LINES: u64 = 2;
 /// Exports the records of a store that nothing else uses.
 pub(super) async fn export(location: &Location, file: &Path, cancel: &CancellationToken) -> anyhow::Result<()> {
     let store = open_exclusively(location, Create::No, OlderIndex::Leave).await?;
-    let transfer = store.record_transfer();
-    if let Some(RecordImport { is_complete: false, source, .. }) = transfer.find_import().await? {
+    let raw = store.raw_records();
+    if let Some(RecordImport { is_complete: false, source, .. }) = raw.find_import().await? {
         bail!("{location} has only a part of the records of {source}: complete that import first");
     }
     let mut to = Output::create(file)?;
-    let (mut progress, mut lines) = (Progress::new(Some(transfer.count_records().await?)), 0);
-    let records = write_lines(store.as_ref(), transfer.as_ref(), |line| {
+    let (mut progress, mut lines) = (Progress::new(Some(raw.count_records().await?)), 0);
+    let records = write_lines(store.as_ref(), raw.as_ref(), |line| {
         if cancel.is_cancelled() {
             bail!("stopped before the end: {} is not complete", file.display());
         }

@@ -5,7 +5,7 @@ mod report;
 use std::path::Path;
 
 use anyhow::{anyhow, bail};
-use store::{FileChain, Line, RecordFileHeader, RecordImport, RecordTransfer, Store, StoreError};
+use store::{FileChain, Line, RawRecords, RecordFileHeader, RecordImport, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use super::{exclusive::open_exclusively, files::Input, progress::Progress};
@@ -24,9 +24,9 @@ pub(super) async fn import(location: &Location, file: &Path, cancel: &Cancellati
     if let Some(chain) = &header.chain {
         bind(store.as_ref(), chain, location).await?;
     }
-    let transfer = store.record_transfer();
+    let raw = store.raw_records();
     let mut state = RecordImport { id: header.id, source: from.name.clone(), is_complete: false };
-    if !begin(transfer.as_ref(), &state, location).await? {
+    if !begin(raw.as_ref(), &state, location).await? {
         print(&format!("{location} has all records of {} already.\n", from.name));
         return Ok(());
     }
@@ -50,15 +50,15 @@ pub(super) async fn import(location: &Location, file: &Path, cancel: &Cancellati
             }
         }
         if batch.len() == BATCH {
-            transfer.write_records(std::mem::take(&mut batch)).await?;
+            raw.write_records(std::mem::take(&mut batch)).await?;
             progress.set(seen);
         }
     }
     if !batch.is_empty() {
-        transfer.write_records(batch).await?;
+        raw.write_records(batch).await?;
     }
     state.is_complete = true;
-    transfer.save_import(Some(state)).await?;
+    raw.save_import(Some(state)).await?;
     store.sync().await?;
     drop(progress);
     print(&report::report(store.as_ref(), &from.name, seen, location).await?);
@@ -81,16 +81,16 @@ async fn bind(store: &dyn Store, chain: &FileChain, to: &Location) -> anyhow::Re
 }
 
 /// Begins an import. One that was interrupted, of this file or another, starts over; false if this one is complete.
-async fn begin(transfer: &dyn RecordTransfer, new: &RecordImport, location: &Location) -> anyhow::Result<bool> {
-    match transfer.find_import().await? {
+async fn begin(raw: &dyn RawRecords, new: &RecordImport, location: &Location) -> anyhow::Result<bool> {
+    match raw.find_import().await? {
         Some(before) if before.is_complete && before.id == new.id => return Ok(false),
         Some(before) if !before.is_complete => {}
-        _ if transfer.has_records().await? => {
+        _ if raw.has_records().await? => {
             bail!("{location} has keys, webhooks or verified contracts of its own: give an empty folder or database")
         }
         _ => {}
     }
-    transfer.save_import(Some(new.clone())).await?;
-    transfer.delete_records().await?;
+    raw.save_import(Some(new.clone())).await?;
+    raw.delete_records().await?;
     Ok(true)
 }

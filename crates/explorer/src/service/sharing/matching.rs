@@ -73,7 +73,7 @@ async fn keep_turn(store: &SharedStore, turn: &watch::Sender<bool>) {
             Ok(Some(mut lock)) => {
                 tracing::info!("this process matches blocks with webhooks");
                 turn.send_replace(true);
-                lock.lost().await;
+                lock.hold_until_lost().await;
                 tracing::warn!("lost the database, matching of blocks with webhooks stops");
                 turn.send_replace(false);
                 is_standby = false;

@@ -43,7 +43,7 @@ async fn keep_claiming(sender: &Sender, wake: &Wake, queued: &mpsc::UnboundedSen
             QueueNews::Reassigned => wake.reassigned(),
             QueueNews::ClockAhead(ahead) => webhooks::correct_clock(ahead),
         };
-        if let Err(error) = sender.take_part(&news).await {
+        if let Err(error) = sender.run_until_disconnected(&news).await {
             tracing::warn!(%error, "waiting for the database to send webhooks");
         }
         tokio::time::sleep(RETRY).await;

@@ -12,7 +12,7 @@ use std::{
 
 use domain::{BlockChanges, BlockId, BlockRange, Order, PageRequest, TransactionFilter, TransferFilter, U256};
 use serde_json::{Value, json};
-use store::{ChainReader, ChainWriter, Undo};
+use store::{BlockReader, ChainWriter, TransactionReader, TransferReader, Undo};
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use crate::support::{

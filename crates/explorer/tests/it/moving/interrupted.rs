@@ -3,9 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use domain::{Address, B256, BlockRef, Bytes, DeliveryId, EventKind, EventKinds, NewWebhook, SealedSecret};
-use store::{
-    MatchedBlock, Matches, NewEvent, Part, Recipient, Record, RecordKind, RecordTransfer, Store, WebhookLimits,
-};
+use store::{MatchedBlock, Matches, NewEvent, Part, RawRecords, Recipient, Record, RecordKind, Store, WebhookLimits};
 
 use super::{command, export, import, open_folder, text};
 use crate::{
@@ -47,7 +45,7 @@ async fn fill(folder: &Path) {
     }
 }
 
-async fn dump(store: &dyn RecordTransfer) -> Vec<Record> {
+async fn dump(store: &dyn RawRecords) -> Vec<Record> {
     let mut records: Vec<Record> = Vec::new();
     for kind in RecordKind::ALL {
         let mut after = None;
@@ -78,9 +76,9 @@ async fn an_import_that_is_killed_many_times_is_complete_in_the_end() {
             tokio::time::sleep(Duration::from_millis(250 * round)).await;
             importing.kill();
             let found = if to == database {
-                open(&database).await.record_transfer().find_import().await.unwrap()
+                open(&database).await.raw_records().find_import().await.unwrap()
             } else {
-                open_folder(back.path()).await.record_transfer().find_import().await.unwrap()
+                open_folder(back.path()).await.raw_records().find_import().await.unwrap()
             };
             match found {
                 Some(import) if import.is_complete => break,
@@ -93,6 +91,6 @@ async fn an_import_that_is_killed_many_times_is_complete_in_the_end() {
         assert!(succeeded, "{message}");
     }
     let (source, target) = (open_folder(folder.path()).await, open_folder(back.path()).await);
-    let (ours, theirs) = (dump(&*source.record_transfer()).await, dump(&*target.record_transfer()).await);
+    let (ours, theirs) = (dump(&*source.raw_records()).await, dump(&*target.raw_records()).await);
     assert!(ours.len() as u64 > 2 * MESSAGES && ours == theirs, "{} and {} records", ours.len(), theirs.len());
 }

@@ -78,7 +78,7 @@ async fn an_explorer_does_not_start_on_an_unfinished_import() {
     let (_, folder) = explorer.stop().await;
     let (url, files) = (server.database().await, tempfile::tempdir().unwrap());
     let unfinished = RecordImport { id: "one".to_owned(), source: "a file".to_owned(), is_complete: false };
-    open(&url).await.record_transfer().save_import(Some(unfinished)).await.unwrap();
+    open(&url).await.raw_records().save_import(Some(unfinished)).await.unwrap();
     let (status, message) = on_database(Launch::run(&node.url()), &url).fails_to_start().await;
     assert_eq!(status.code(), Some(1), "{message}");
     assert!(message.contains("a part of the records of a file") && message.contains("records import"), "{message}");

@@ -76,7 +76,12 @@ async fn call_data_fees_and_logs_are_those_of_the_node() {
         assert_eq!((&shown["input"], &shown["accessListLength"]), (&tx["input"], &length(&tx["accessList"])));
         assert_eq!(shown["blobVersionedHashes"], tx["blobVersionedHashes"]);
         assert_eq!(shown["authorizationListLength"], length(&tx["authorizationList"]));
-        let burnt = quantity(&block["baseFeePerGas"]) * quantity(&receipt["gasUsed"]);
+        // Blobs are paid for by a fee of their own, which is burnt whole.
+        let blobs = match &receipt["blobGasUsed"] {
+            Value::Null => alloy_primitives::U256::ZERO,
+            gas => quantity(gas) * quantity(&receipt["blobGasPrice"]),
+        };
+        let burnt = quantity(&block["baseFeePerGas"]) * quantity(&receipt["gasUsed"]) + blobs;
         assert_eq!(shown["burntFee"], burnt.to_string());
         let logs = receipt["logs"].as_array().unwrap();
         assert_eq!((&shown["logCount"], length(&shown["logs"])), (&json!(logs.len()), json!(logs.len())));

@@ -12,7 +12,7 @@ pub(crate) struct Client {
 }
 
 /// A server that says nothing for this long hangs: the test fails instead of waiting for it.
-const LONGEST_SILENCE: Duration = Duration::from_secs(120);
+const MAX_SILENCE: Duration = Duration::from_secs(120);
 
 /// A response of the API.
 #[derive(Debug, Clone)]
@@ -124,7 +124,7 @@ pub(crate) struct Events {
 impl Events {
     /// The next event. Comments, which keep the connection open, are skipped.
     pub(crate) async fn next(&mut self) -> String {
-        let next = tokio::time::timeout(LONGEST_SILENCE, self.wait_for_next()).await;
+        let next = tokio::time::timeout(MAX_SILENCE, self.wait_for_next()).await;
         next.expect("no event, only comments that keep the connection open")
     }
 
@@ -157,5 +157,5 @@ impl Events {
 pub(crate) fn http_client() -> reqwest::ClientBuilder {
     // Fails if another test of this process has installed it.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder().no_proxy().connect_timeout(LONGEST_SILENCE).read_timeout(LONGEST_SILENCE)
+    reqwest::Client::builder().no_proxy().connect_timeout(MAX_SILENCE).read_timeout(MAX_SILENCE)
 }

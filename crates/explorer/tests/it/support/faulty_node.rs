@@ -212,7 +212,7 @@ impl Inner {
         let request: Value = serde_json::from_slice(&body).unwrap();
         let calls = request.as_array().cloned().unwrap_or_else(|| vec![request.clone()]);
         if let Some(most) = script.requests_per_second
-            && !self.admit(most)
+            && !self.take_call(most)
         {
             lock(&self.request_counts).refused += 1;
             return Reply::Limited(script.retry_after);
@@ -244,7 +244,7 @@ impl Inner {
     }
 
     /// Whether the rate limit allows one more request.
-    fn admit(&self, most: usize) -> bool {
+    fn take_call(&self, most: usize) -> bool {
         let (mut admitted, now) = (lock(&self.admitted), Instant::now());
         while admitted.front().is_some_and(|then| now.duration_since(*then) >= Duration::from_secs(1)) {
             admitted.pop_front();

@@ -1,5 +1,3 @@
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use alloy_primitives::Signature;
 use devchain::Signer;
 use serde_json::{Value, json};
@@ -51,7 +49,7 @@ pub(crate) async fn post(client: &Client, body: &Value) -> Answer {
 }
 
 pub(crate) fn now() -> u64 {
-    u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
+    unix_time::millis()
 }
 
 pub(crate) fn owner_of(signer: &Signer) -> String {

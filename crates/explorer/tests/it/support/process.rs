@@ -18,14 +18,14 @@ pub(crate) enum Signal {
 }
 
 /// The longest that a program of another language takes, on a busy machine.
-const LONGEST_RUN: Duration = Duration::from_secs(600);
+const MAX_RUN: Duration = Duration::from_secs(600);
 
 /// Runs a program to its end, and kills it if it does not end.
 pub(crate) async fn output(command: Command) -> std::process::Output {
     let mut command = tokio::process::Command::from(command);
     let run = command.kill_on_drop(true).output();
-    let Ok(output) = tokio::time::timeout(LONGEST_RUN, run).await else {
-        panic!("does not end within {LONGEST_RUN:?}: {command:?}")
+    let Ok(output) = tokio::time::timeout(MAX_RUN, run).await else {
+        panic!("does not end within {MAX_RUN:?}: {command:?}")
     };
     output.unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"))
 }

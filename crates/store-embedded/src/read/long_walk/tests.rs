@@ -7,7 +7,7 @@ use domain::{
     TransferFilter,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use store::{ChainReader, ChainWriter, Undo};
+use store::{ChainWriter, TransactionReader, TransferReader, Undo};
 use store_conformance::RandomChain;
 
 use crate::{EmbeddedReader, EmbeddedStore, EmbeddedWriter, StoreOptions};

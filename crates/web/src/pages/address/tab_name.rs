@@ -1,35 +1,24 @@
 use super::filter::ListFields;
 
-/// The tabs of an address.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum TabName {
-    #[default]
-    Transactions,
-    Transfers,
-    Tokens,
-    Balance,
-    Nfts,
-    Approvals,
-    Trades,
-    Internal,
-    Logs,
-    Contract,
+domain::all_variants! {
+    /// The tabs of an address.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub(super) enum TabName {
+        #[default]
+        Transactions,
+        Transfers,
+        Tokens,
+        Balance,
+        Nfts,
+        Approvals,
+        Trades,
+        Internal,
+        Logs,
+        Contract,
+    }
 }
 
 impl TabName {
-    const ALL: [Self; 10] = [
-        Self::Transactions,
-        Self::Transfers,
-        Self::Tokens,
-        Self::Balance,
-        Self::Nfts,
-        Self::Approvals,
-        Self::Trades,
-        Self::Internal,
-        Self::Logs,
-        Self::Contract,
-    ];
-
     /// The first tab needs no name.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if text.is_empty() { Some(Self::default()) } else { Self::ALL.into_iter().find(|name| name.text() == text) }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use deadpool_postgres::Transaction;
 use domain::UnixMillis;
 use futures::{StreamExt, TryStreamExt, stream};
-use store::{FailureRecord, Record, RecordImport, RecordKind, RecordPosition, RecordTransfer, StoreError};
+use store::{FailureRecord, RawRecords, Record, RecordImport, RecordKind, RecordPosition, StoreError};
 
 use crate::{
     database::{Connection, Database, execute, find, get, query, snapshot},
@@ -15,10 +15,10 @@ use crate::{
     ranks::RankedSet,
     reader::{failure_from_row, put_failure},
     rows::{RowExt, limit},
-    user_records::transfer as keys,
-    verified_contracts::transfer as verified,
+    user_records::raw as keys,
+    verified_contracts::raw as verified,
     versions::{self, Versions},
-    webhook_records::{PostgresWebhookRecords, transfer as webhooks},
+    webhook_records::{PostgresWebhookRecords, raw as webhooks},
 };
 
 /// Statements in flight: a remote server answers none of them at once.
@@ -43,20 +43,20 @@ const DELETE: [&str; 2] = [
 ];
 
 #[derive(Debug)]
-pub(crate) struct PostgresTransfer {
+pub(crate) struct PostgresRawRecords {
     database: Database,
     versions: Arc<Versions>,
     webhooks: PostgresWebhookRecords,
 }
 
-impl PostgresTransfer {
+impl PostgresRawRecords {
     pub(crate) fn new(database: Database, versions: Arc<Versions>, webhooks: PostgresWebhookRecords) -> Self {
         Self { database, versions, webhooks }
     }
 }
 
 #[async_trait]
-impl RecordTransfer for PostgresTransfer {
+impl RawRecords for PostgresRawRecords {
     async fn find_import(&self) -> Result<Option<RecordImport>, StoreError> {
         let client = self.database.connection().await?;
         let row = find(&client, "select state from record_import", &[]).await?;
@@ -115,7 +115,7 @@ impl RecordTransfer for PostgresTransfer {
         }
     }
 
-    fn pinned(&self) -> Option<Arc<dyn RecordTransfer>> {
+    fn pinned(&self) -> Option<Arc<dyn RawRecords>> {
         None
     }
 

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::UnixMillis;
-use store::{FailureRecord, Record, RecordImport, RecordKind, RecordPosition, RecordTransfer, StoreError};
+use store::{FailureRecord, RawRecords, Record, RecordImport, RecordKind, RecordPosition, StoreError};
 
 use crate::{
     blocking::run_blocking,
     engine::{Batch, Engine, View},
     keys::{Key, Table},
     rows::{failure_from_row, failure_to_row},
-    user_records::transfer as keys,
-    verified_contracts::{EmbeddedVerifiedContracts, LISTED, transfer as verified},
-    webhook_records::{EmbeddedWebhookRecords, transfer as webhooks},
+    user_records::raw as keys,
+    verified_contracts::{EmbeddedVerifiedContracts, LISTED, raw as verified},
+    webhook_records::{EmbeddedWebhookRecords, raw as webhooks},
 };
 
 /// The rows that are counted for the progress of an export.
@@ -47,7 +47,7 @@ fn is_deleted(table: Table) -> bool {
 const DELETED_AT_ONCE: usize = 10_000;
 
 #[derive(Clone)]
-pub(crate) struct EmbeddedTransfer {
+pub(crate) struct EmbeddedRawRecords {
     engine: Engine,
     verified: EmbeddedVerifiedContracts,
     webhooks: EmbeddedWebhookRecords,
@@ -55,7 +55,7 @@ pub(crate) struct EmbeddedTransfer {
     pinned: Option<Arc<View>>,
 }
 
-impl EmbeddedTransfer {
+impl EmbeddedRawRecords {
     pub(crate) fn new(engine: Engine, verified: EmbeddedVerifiedContracts, webhooks: EmbeddedWebhookRecords) -> Self {
         Self { engine, verified, webhooks, pinned: None }
     }
@@ -115,7 +115,7 @@ pub(crate) fn delete_rows(engine: &Engine, tables: impl Iterator<Item = Table>) 
 }
 
 #[async_trait]
-impl RecordTransfer for EmbeddedTransfer {
+impl RawRecords for EmbeddedRawRecords {
     async fn find_import(&self) -> Result<Option<RecordImport>, StoreError> {
         self.work(|this| {
             let row = this.view().get(Table::RecordImport, &Key::EMPTY)?;
@@ -195,7 +195,7 @@ impl RecordTransfer for EmbeddedTransfer {
         .await
     }
 
-    fn pinned(&self) -> Option<Arc<dyn RecordTransfer>> {
+    fn pinned(&self) -> Option<Arc<dyn RawRecords>> {
         Some(Arc::new(Self { pinned: Some(self.view()), ..self.clone() }))
     }
 

@@ -6,16 +6,16 @@ use domain::{
 };
 
 use super::{VerifiedSubject, run_user_records, run_verified_contracts, run_webhook_records};
-use store::{AddKeyError, Record, RecordImport, RecordKind, RecordTransfer, Removal, Retraction, Store, WebhookLimits};
+use store::{AddKeyError, RawRecords, Record, RecordImport, RecordKind, Removal, Retraction, Store, WebhookLimits};
 
 const NOW: UnixMillis = 1_800_000_000_000;
 const ALL: PageRequest = PageRequest { offset: 0, limit: 1_000, order: Order::OldestFirst };
 
 /// Fills one empty store, copies its records to another empty one of any kind, and compares them.
-pub async fn run_record_transfer(source: &dyn Store, target: &dyn Store) {
+pub async fn run_raw_records(source: &dyn Store, target: &dyn Store) {
     leave_records(source).await;
     copy(source, target).await;
-    let (from, to) = (source.record_transfer(), target.record_transfer());
+    let (from, to) = (source.raw_records(), target.raw_records());
     let (ours, theirs) = (dump(&*from, 1_000).await, dump(&*to, 7).await);
     compare(&ours, &theirs);
     for (ours, theirs) in ours.iter().zip(&theirs) {
@@ -45,7 +45,7 @@ pub async fn leave_records(store: &dyn Store) {
 
 /// Copies all records, after an import that was interrupted.
 async fn copy(source: &dyn Store, target: &dyn Store) {
-    let (from, to) = (source.record_transfer(), target.record_transfer());
+    let (from, to) = (source.raw_records(), target.raw_records());
     let records = dump(&*from, 1_000).await;
     let expected = from.count_records().await.expect("count");
     assert!(records.len() as u64 >= expected, "{} of {expected} records", records.len());
@@ -67,7 +67,7 @@ async fn copy(source: &dyn Store, target: &dyn Store) {
     assert_eq!(to.find_import().await.expect("find"), None);
 }
 
-async fn dump(store: &dyn RecordTransfer, limit: usize) -> Vec<Record> {
+async fn dump(store: &dyn RawRecords, limit: usize) -> Vec<Record> {
     let mut records: Vec<Record> = Vec::new();
     for kind in RecordKind::ALL {
         let mut after = None;

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::{Record, RecordKind, RecordPosition, StoreError};
 
 /// Reads and writes records as they are, to bring them to another store. Nothing else may use the store meanwhile, unless they are
-/// [pinned](RecordTransfer::pinned).
+/// [pinned](RawRecords::pinned).
 #[async_trait]
-pub trait RecordTransfer: Send + Sync {
+pub trait RawRecords: Send + Sync {
     /// The import whose records the store has, if it was used for nothing else since.
     async fn find_import(&self) -> Result<Option<RecordImport>, StoreError>;
 
@@ -32,7 +32,7 @@ pub trait RecordTransfer: Send + Sync {
 
     /// For reading the records as they are now, while others change them; None if nothing else may use the store meanwhile. A
     /// write that fails is not retried until it is dropped.
-    fn pinned(&self) -> Option<Arc<dyn RecordTransfer>>;
+    fn pinned(&self) -> Option<Arc<dyn RawRecords>>;
 
     /// Writes records in place of those at the same positions, atomically. After the record of matching, webhooks wait until the
     /// index has reached its cursor.
