@@ -1,6 +1,6 @@
 use alloy_primitives::{B256, U256};
 use domain::{Address, BlockNumber, Bytes, Charges, Payment, Selector, Transaction};
-use store::{StoreError, words};
+use store::{StoreError, log_data};
 
 use super::block::BlockRow;
 use crate::{
@@ -165,7 +165,7 @@ impl TransactionRow {
         let corrupt = || StoreError::Corrupt("the input of a transaction is not of its size");
         let rest = usize::try_from(size).ok().and_then(|size| size.checked_sub(self.selector_len()));
         let rest = rest.filter(|rest| *rest <= Transaction::MAX_INPUT).and_then(|rest| u32::try_from(rest).ok());
-        let words = words::unpack(packed, rest.ok_or_else(corrupt)?).ok_or_else(corrupt)?;
+        let words = log_data::unpack(packed, rest.ok_or_else(corrupt)?).ok_or_else(corrupt)?;
         Ok(self.method.into_iter().flatten().chain(words).collect())
     }
 }
