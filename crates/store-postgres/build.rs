@@ -4,10 +4,7 @@ use std::{env, error::Error, fmt::Write, fs, path::PathBuf};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("migrations");
-    #[expect(clippy::print_stdout, reason = "how a build script talks to cargo")]
-    {
-        println!("cargo::rerun-if-changed={}", folder.display());
-    }
+    println!("cargo::rerun-if-changed={}", folder.display());
     let mut files: Vec<PathBuf> =
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_, std::io::Error>>()?;
     files.sort();

@@ -225,7 +225,8 @@ impl Interfaces {
                 return Ok(Code::from_bytes(&code).hash().map(|hash| (hash, code)));
             }
             let Some(hash) = self.chain.find_code_hash(address).await? else { return Ok(None) };
-            Ok(Some((hash, self.chain.find_code(hash).await?.unwrap_or_default())))
+            // None after a reorg in between: code that is not known is not empty code.
+            Ok(self.chain.find_code(hash).await?.map(|code| (hash, code)))
         })
     }
 

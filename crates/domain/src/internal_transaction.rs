@@ -10,6 +10,10 @@ pub enum InternalKind {
     Create,
     Create2,
     SelfDestruct,
+    /// Coins that moved by a call, a creation or a self-destruct, known from a log of EIP-7708 and not from a trace.
+    Transfer,
+    /// Coins that were destroyed, known likewise.
+    Burn,
 }
 
 impl InternalKind {
@@ -20,12 +24,26 @@ impl InternalKind {
             Self::Create => "create",
             Self::Create2 => "create2",
             Self::SelfDestruct => "selfdestruct",
+            Self::Transfer => "transfer",
+            Self::Burn => "burn",
         }
     }
 
     #[must_use]
     pub fn is_creation(self) -> bool {
-        matches!(self, Self::Create | Self::Create2)
+        match self {
+            Self::Create | Self::Create2 => true,
+            Self::Call | Self::SelfDestruct | Self::Transfer | Self::Burn => false,
+        }
+    }
+
+    /// Whether it is from a trace. A log tells neither the gas nor how coins moved.
+    #[must_use]
+    pub fn is_traced(self) -> bool {
+        match self {
+            Self::Call | Self::Create | Self::Create2 | Self::SelfDestruct => true,
+            Self::Transfer | Self::Burn => false,
+        }
     }
 }
 
@@ -38,9 +56,10 @@ pub struct InternalEvent {
     pub position: u32,
     pub kind: InternalKind,
     pub from: Address,
-    /// The receiver, or the created contract; None for a failed creation.
+    /// The receiver, or the created contract; None for a failed creation, and for coins that were destroyed.
     pub to: Option<Address>,
     pub value: U256,
+    /// Zero, as is the next, if it is not from a trace.
     pub gas: u64,
     pub gas_used: u64,
     /// Why the call, or one that it is inside of, failed: then no value moved.

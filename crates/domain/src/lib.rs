@@ -60,7 +60,7 @@ pub use internal_transaction::{
     InternalBlock, InternalEvent, InternalFilter, InternalFrontier, InternalKind, InternalPage, InternalTransaction,
     TracedRange,
 };
-pub use log::{FetchedBlock, IndexedLog, Log, LogEvent, LogFilter, LogPage, MAX_TOPICS};
+pub use log::{FetchedBlock, IndexedLog, Log, LogEvent, LogFilter, LogPage, MAX_TOPICS, SYSTEM_ADDRESS};
 pub use nft::{HeldNft, Nft};
 pub use nft_metadata::{NftAttribute, NftDocument, NftMetadata};
 pub use page::{Order, Page, PageRequest};
@@ -75,7 +75,7 @@ pub use token::{
 };
 pub use token_prefix::{ChainTokenPrefix, TokenPrefix, UnknownTokenPrefix};
 pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
-pub use transaction::{Selector, Transaction};
+pub use transaction::{Outcome, Selector, Transaction};
 pub use transaction_detail::{BlobFields, TransactionDetail, TransactionEvents};
 pub use transaction_failure::{FailureSource, TransactionFailure};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};

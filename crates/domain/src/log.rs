@@ -1,9 +1,13 @@
-use alloy_primitives::{Address, B256, Bytes};
+use alloy_primitives::{Address, B256, Bytes, address};
 
 use crate::{Block, BlockNumber, BlockRange, Page, Transaction};
 
 /// Topics that a log can have.
 pub const MAX_TOPICS: usize = 4;
+
+/// The emitter of the logs of EIP-7708: transfers of the chain's coin, which the protocol itself emits. No contract is there, so its logs
+/// are never those of a token.
+pub const SYSTEM_ADDRESS: Address = address!("fffffffffffffffffffffffffffffffffffffffe");
 
 /// An event that a contract emitted.
 #[derive(Debug, Clone, PartialEq, Eq)]

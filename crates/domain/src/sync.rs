@@ -24,6 +24,10 @@ pub struct SyncStatus {
     pub node_head: Option<BlockNumber>,
     /// Whether the last request to the node succeeded.
     pub node_reachable: bool,
+    /// Why the next block is not indexed, while that is tried again.
+    pub block_waits_for: Option<String>,
+    /// Why contract data is not read, while that is tried again. Blocks do not wait for it.
+    pub contract_data_waits_for: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +61,22 @@ impl SyncStatus {
             quiet_from: None,
             node_head: None,
             node_reachable: false,
+            block_waits_for: None,
+            contract_data_waits_for: None,
+        }
+    }
+
+    /// What is tried again, the most important first.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<String> {
+        match &self.phase {
+            SyncPhase::Waiting { reason } => Some(reason.clone()),
+            // For the operator: the log has it.
+            SyncPhase::Halted { .. } => None,
+            SyncPhase::Starting | SyncPhase::Backfilling | SyncPhase::Following => {
+                let of_data = || self.contract_data_waits_for.as_ref().map(|reason| format!("contract data: {reason}"));
+                self.block_waits_for.clone().or_else(of_data)
+            }
         }
     }
 
@@ -145,6 +165,18 @@ mod tests {
     fn line(status: &SyncStatus) -> (bool, String) {
         let StatusLine { is_ok, text } = status.line(Instant::now());
         (is_ok, text)
+    }
+
+    #[test]
+    fn what_blocks_wait_for_comes_before_contract_data() {
+        let mut status = following();
+        assert_eq!(status.waits_for(), None);
+        status.contract_data_waits_for = Some("eth_call failed".to_owned());
+        assert_eq!(status.waits_for().as_deref(), Some("contract data: eth_call failed"));
+        status.block_waits_for = Some("block 7: no receipts".to_owned());
+        assert_eq!(status.waits_for().as_deref(), Some("block 7: no receipts"));
+        status.phase = SyncPhase::Waiting { reason: "no space left on device".to_owned() };
+        assert_eq!(status.waits_for().as_deref(), Some("no space left on device"));
     }
 
     #[test]

@@ -31,7 +31,10 @@ pub struct Transaction {
     pub gas_price: u128,
     /// None if it pays for its gas alone, in the chain's coin.
     pub charges: Option<Box<Charges>>,
+    /// True as well if it is not known whether the transaction succeeded.
     pub succeeded: bool,
+    /// False if nothing says whether it succeeded: receipts before Byzantium have no status, and the block was not traced.
+    pub status_known: bool,
     /// None for less than four bytes of call data, and for contract creations.
     pub method: Option<Selector>,
     /// Call data or creation code; None if it has more than [`Transaction::MAX_INPUT`] bytes.
@@ -69,8 +72,28 @@ impl Transaction {
             gas_price: 1_000_000_007,
             charges: None,
             succeeded: true,
+            status_known: true,
             method: Some([0xa9, 0x05, 0x9c, 0xbb]),
             input: Some(Bytes::from_static(&[0xa9, 0x05, 0x9c, 0xbb, 0, 0, 7])),
+        }
+    }
+}
+
+/// How a transaction ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Succeeded,
+    Failed,
+    Unknown,
+}
+
+impl Outcome {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -84,6 +107,15 @@ impl Fee {
 }
 
 impl Transaction {
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        match (self.status_known, self.succeeded) {
+            (true, true) => Outcome::Succeeded,
+            (true, false) => Outcome::Failed,
+            (false, _) => Outcome::Unknown,
+        }
+    }
+
     /// A sample in which all that does not follow from its block and its addresses is made of random bits, for tests: numbers of all
     /// sizes, and values that may be missing.
     #[must_use]
@@ -98,6 +130,8 @@ impl Transaction {
         for _ in 0..bits() % 8 {
             input.extend(is_words.then_some([0; 24]).into_iter().flatten().chain(bits().to_be_bytes()));
         }
+        // An unknown outcome counts as a success.
+        let status_known = bits() % 20 > 0;
         Self {
             value,
             nonce: bits() >> (30 + bits() % 34),
@@ -105,14 +139,16 @@ impl Transaction {
             gas_price: (u128::from(bits()) << 16 | u128::from(bits() >> 48)) >> (bits() % 80),
             gas_limit: (bits() % 20 > 0).then(|| bits() % 30_000_000),
             cumulative_gas_used: (bits() % 20 > 0).then(|| bits() >> 24),
-            succeeded: bits() % 10 > 0,
+            succeeded: bits() % 10 > 0 || !status_known,
+            status_known,
             method,
             input: (bits() % 10 > 0).then(|| input.into()),
             ..Self::sample()
         }
     }
 
-    /// The fields in which two versions of a transaction differ. Those of its block are compared with the block.
+    /// The fields in which two versions of a transaction differ. Those of its block are compared with the block. Where the other version
+    /// does not know whether it succeeded, this one may.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<&'static str> {
         // Every field is named, so that a new one is compared, too.
@@ -133,17 +169,19 @@ impl Transaction {
             gas_price,
             charges,
             succeeded,
+            status_known,
             method,
             input,
         } = other;
+        let is_undecided = !status_known;
         differing([
             ("hash", self.hash == *hash),
             ("sender", self.from == *from),
             ("receiver", self.to == *to),
-            ("created contract", self.created == *created),
+            ("created contract", self.created == *created || is_undecided),
             ("value", self.value == *value),
             ("nonce", self.nonce == *nonce),
-            ("status", self.succeeded == *succeeded),
+            ("status", self.succeeded == *succeeded || is_undecided),
             ("gas used", self.gas_used == *gas_used),
             ("gas limit", self.gas_limit == *gas_limit),
             ("cumulative gas", self.cumulative_gas_used == *cumulative_gas_used),

@@ -78,9 +78,11 @@ fn call(owner: Address, approval: &Approval) -> ContractCall {
 fn value(approval: &Approval, result: &CallResult) -> Option<U256> {
     let word = match result {
         CallResult::Returned(bytes) => U256::from_be_bytes(<[u8; 32]>::try_from(bytes.as_ref()).ok()?),
-        // The id was burned, so nobody is approved for it.
-        CallResult::Reverted if matches!(approval.scope, ApprovalScope::Id(_)) => return Some(U256::ZERO),
-        CallResult::Reverted => return None,
+        CallResult::Reverted => match approval.scope {
+            // The id was burned, so nobody is approved for it.
+            ApprovalScope::Id(_) => return Some(U256::ZERO),
+            ApprovalScope::Amount | ApprovalScope::All => return None,
+        },
     };
     match approval.scope {
         ApprovalScope::Amount => Some(word),

@@ -51,6 +51,8 @@ pub enum Inexact {
     PartialIndex,
     /// The address produced blocks: rewards and tips are not indexed.
     MinedBlocks,
+    /// It is not known whether some of the transactions succeeded: receipts before Byzantium do not tell.
+    UnknownOutcome,
     /// Payments inside transactions are not indexed for these blocks.
     NoInternalTransactions,
     /// The contract destroyed itself, and coins may have been lost with it.

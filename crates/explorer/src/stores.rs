@@ -88,8 +88,9 @@ impl<'a> Opening<'a> {
             Location::Folder(data) => self.open_folder(data)?.into(),
             Location::Database { url, read_url } => self.open_database(url, read_url.as_ref()).await?.into(),
         };
-        if matches!(self.purpose, Purpose::Service(_) | Purpose::Command) {
-            require_complete_records(&opened, self.location).await?;
+        match self.purpose {
+            Purpose::Service(_) | Purpose::Command => require_complete_records(&opened, self.location).await?,
+            Purpose::CopyRecords | Purpose::Tables | Purpose::Snapshot => {}
         }
         Ok(opened)
     }
@@ -100,11 +101,15 @@ impl<'a> Opening<'a> {
         }
         let options = match self.purpose {
             Purpose::Service(memory) => folder_options(memory, self.older_index),
-            _ => StoreOptions { older_index: self.older_index, ..StoreOptions::default() },
+            Purpose::Command | Purpose::CopyRecords | Purpose::Tables | Purpose::Snapshot => {
+                StoreOptions { older_index: self.older_index, ..StoreOptions::default() }
+            }
         };
         EmbeddedStore::open(data, options).map_err(|error| match self.purpose {
             Purpose::Snapshot => explain_opening_to_snapshot(error, data),
-            _ => explain_opening(error, data),
+            Purpose::Service(_) | Purpose::Command | Purpose::CopyRecords | Purpose::Tables => {
+                explain_opening(error, data)
+            }
         })
     }
 

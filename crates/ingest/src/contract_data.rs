@@ -91,6 +91,8 @@ pub(crate) struct ContractDataFetcher {
     backlog: Backlog,
     last_round: Option<Instant>,
     backoff_until: Option<Instant>,
+    /// Why the last round failed.
+    failure: Option<String>,
     gentle_interval: Duration,
     backoff: Duration,
 }
@@ -99,7 +101,7 @@ impl ContractDataFetcher {
     /// `backoff` is the pause after the node failed.
     pub(crate) fn new(node: NodeClient, gentle_interval: Duration, backoff: Duration) -> Self {
         let (round, backlog) = (BackgroundRound::none(), Backlog::Unknown);
-        Self { node, round, backlog, last_round: None, backoff_until: None, gentle_interval, backoff }
+        Self { node, round, backlog, last_round: None, backoff_until: None, failure: None, gentle_interval, backoff }
     }
 
     /// Stores available results, starts a new round if due, and ranks holders. Does not wait for the node.
@@ -133,6 +135,11 @@ impl ContractDataFetcher {
         self.backlog == Backlog::Nothing
     }
 
+    /// Why the last round failed, if it did.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
     /// Waits for the round in the background; without one, forever. Cancel safe.
     pub(crate) async fn results(&mut self) {
         self.round.ended().await;
@@ -155,10 +162,12 @@ impl ContractDataFetcher {
                     codes = fetched.codes.len(),
                     "received contract data"
                 );
+                self.failure = None;
                 Some(fetched)
             }
             Err(error) => {
                 warn!(%error, "querying contracts failed, retrying later");
+                self.failure = Some(error.in_public());
                 self.backoff_until = Some(Instant::now() + self.backoff);
                 None
             }
@@ -335,6 +344,7 @@ mod tests {
         contract_data.fetch(pending(), node.head(), Instant::now());
         contract_data.results().await;
         assert!(contract_data.take_results().await.is_none());
+        assert!(contract_data.failure().is_some_and(|failure| failure.contains("eth_call")));
         assert!(!contract_data.is_time(Pace::Brisk, Instant::now()));
         assert!(contract_data.is_time(Pace::Brisk, Instant::now() + SECOND));
     }

@@ -10,7 +10,10 @@ mod touches;
 mod transfers;
 
 use approvals::approval;
-use domain::{ApprovalEvent, Block, FetchedBlock, InnerCreation, Involvement, LogEvent, TouchedHolder, Transaction};
+use domain::{
+    ApprovalEvent, Block, FetchedBlock, InnerCreation, Involvement, LogEvent, SYSTEM_ADDRESS, TouchedHolder,
+    Transaction,
+};
 use involvement::involvements;
 #[cfg(test)]
 pub(crate) use swaps::Exchanged;
@@ -48,7 +51,8 @@ pub(crate) fn decode_block(fetched: FetchedBlock, inner_creations: Option<Vec<In
     let mut swaps = Vec::new();
     let is_known = |tx_index: u32| usize::try_from(tx_index).is_ok_and(|index| index < transactions.len());
     logs.retain(|log| is_known(log.tx_index));
-    for log in &logs {
+    // The logs of the protocol itself (EIP-7708) are in the form of transfers of a token.
+    for log in logs.iter().filter(|log| log.address != SYSTEM_ADDRESS) {
         transfers.take(log);
         approvals.extend(approval(log));
         touched_holders.extend(touched_holder(log));
@@ -101,6 +105,18 @@ mod tests {
                 data: data.into(),
             },
         )
+    }
+
+    #[test]
+    fn logs_of_the_protocol_are_logs_and_nothing_else() {
+        let [one, two] = [1, 2].map(|byte| address_topic(Address::repeat_byte(byte)));
+        let native = samples::log(SYSTEM_ADDRESS, [TRANSFER, one, two], uint(5));
+        let approval = samples::log(SYSTEM_ADDRESS, [super::events::APPROVAL, one, two], uint(5));
+        let wrapped = samples::log(SYSTEM_ADDRESS, [super::events::DEPOSIT, one], uint(5));
+        let decoded = decode_block(fetched(vec![native, approval, wrapped]), None);
+        assert_eq!(decoded.logs.len(), 3);
+        assert_eq!(decoded.transfers, Transfers::default());
+        assert!(decoded.approvals.is_empty() && decoded.touched_holders.is_empty() && decoded.involved.is_empty());
     }
 
     proptest! {

@@ -97,9 +97,9 @@ impl BlockRun {
                 tokio::time::sleep(pause).await;
                 node.find_block(number)
             };
-            let Some(fetched) = find_announced(first, &node, number).await? else { return Ok(None) };
+            let Some(mut fetched) = find_announced(first, &node, number).await? else { return Ok(None) };
             let weight = fetched.weight();
-            let inner_creations = resolver.find_inner_creations(&fetched).await;
+            let inner_creations = resolver.trace(&mut fetched).await;
             let changes = resolver.resolve(decode_block(fetched, inner_creations)).await?;
             Ok(Some(Fetched { changes, weight }))
         }))

@@ -10,19 +10,21 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::{
-    Traces,
+    Progress, Traces,
     background_round::BackgroundRound,
     recent_traces::RecentTraces,
     tracer::{Obstacle, Round, Tracer},
 };
 
-/// Blocks per round. Most of a chain's first blocks need no trace.
+/// Blocks per round. Blocks without a transaction need no trace.
 const BLOCKS_AT_ONCE: u64 = 512;
 /// Attempts at one block before it is given up: with the pauses between them, over eight minutes.
 const TRIES: u32 = 10;
 const MAX_BACKOFF: Duration = Duration::from_secs(15 * 60);
 /// How often a node that cannot trace older blocks, or any, is tried again: it may be replaced.
 const PROBE_INTERVAL: Duration = Duration::from_secs(10 * 60);
+/// How often it is checked whether logs tell moves of coins by now, if the node does not trace: that costs it next to nothing.
+const UNSUPPORTED_PAUSE: Duration = Duration::from_secs(10);
 /// Blocks that are given up at most after one whose state the node does not have.
 const MAX_SKIPPED: u64 = 32;
 
@@ -55,12 +57,13 @@ impl Filler {
         node: NodeClient,
         reader: Arc<dyn ChainReader>,
         recent: Arc<RecentTraces>,
+        progress: Arc<Progress>,
         traces: Traces,
         timeout: Duration,
         first_backoff: Duration,
     ) -> Self {
         Self {
-            tracer: Arc::new(Tracer::new(node, reader, recent, timeout)),
+            tracer: Arc::new(Tracer::new(node, reader, recent, progress, traces, timeout)),
             traces,
             first_backoff,
             round: BackgroundRound::none(),
@@ -74,9 +77,6 @@ impl Filler {
 
     /// Stores available results and starts a new round. Does not wait for the node.
     pub(crate) async fn step(&mut self, writer: &mut dyn IndexWriter) -> Result<(), StoreError> {
-        if self.traces == Traces::Off {
-            return Ok(());
-        }
         if let Some((side, round)) = self.round.take().await {
             self.keep(writer, side, round).await?;
         }
@@ -97,6 +97,10 @@ impl Filler {
     }
 
     async fn start_round(&mut self, writer: &mut dyn IndexWriter) -> Result<(), StoreError> {
+        if self.traces == Traces::Off && self.tracer.first_with_native_logs().await?.is_none() {
+            self.paused_until = Some(Instant::now() + UNSUPPORTED_PAUSE);
+            return Ok(());
+        }
         let (Some(tip), Some(frontier)) = (writer.tip().await?, writer.internal_frontier().await?) else {
             return Ok(());
         };
@@ -131,16 +135,30 @@ impl Filler {
         }
         match obstacle {
             None => {}
-            Some((_, Obstacle::Unsupported)) => {
-                if !std::mem::replace(&mut self.is_logged, true) {
-                    info!("the node does not support tracing: internal transactions stay unknown");
-                }
-                self.paused_until = Some(Instant::now() + PROBE_INTERVAL);
-            }
+            Some((block, Obstacle::Unsupported)) => self.pass_untraced(writer, side, block).await?,
             Some((block, Obstacle::LacksState)) => self.pass_pruned(writer, side, block).await?,
             Some((block, Obstacle::Failed { reason, counts })) => {
                 self.fail(writer, side, block, &reason, counts).await?;
             }
+        }
+        Ok(())
+    }
+
+    /// Without traces, only logs of the chain's coin tell internal transactions: the blocks before the first of them stay unknown.
+    async fn pass_untraced(
+        &mut self,
+        writer: &mut dyn IndexWriter,
+        side: Side,
+        block: BlockNumber,
+    ) -> Result<(), StoreError> {
+        if !std::mem::replace(&mut self.is_logged, true) && self.traces != Traces::Off {
+            info!("the node does not support tracing: internal transactions stay unknown");
+        }
+        let known_from = self.tracer.first_with_native_logs().await?.filter(|known_from| *known_from > block);
+        match (side, known_from) {
+            (Side::Above, Some(known_from)) => return writer.skip_internal(known_from - 1).await,
+            (Side::Above, None) => self.paused_until = Some(Instant::now() + UNSUPPORTED_PAUSE),
+            (Side::Below, _) => self.below_until = Some(Instant::now() + PROBE_INTERVAL),
         }
         Ok(())
     }

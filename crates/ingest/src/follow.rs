@@ -70,8 +70,8 @@ pub struct Follower {
 enum Outcome {
     /// The index is at the node's head.
     CaughtUp,
-    /// Try again after a pause.
-    RetryAfter(Duration),
+    /// Try again after a pause, and why.
+    RetryAfter(Duration, String),
     /// The index changed; there may be more to do.
     Progressed,
 }
@@ -91,10 +91,18 @@ impl Follower {
         let recent = Arc::new(RecentTraces::default());
         let creations = CreationFinder::new(node.clone(), Arc::clone(&recent), traces, timeout, backoff);
         let creations = Arc::new(creations);
-        let resolver = Arc::new(Resolver::new(node.clone(), Arc::clone(&reader), Arc::clone(&creations)));
+        let resolver = Resolver::new(node.clone(), Arc::clone(&reader), Arc::clone(&creations), Arc::clone(&progress));
         let contract_data =
             ContractDataFetcher::new(node.for_background(), config.contract_data_interval, config.retry_pause);
-        let filler = Filler::new(node.for_background(), Arc::clone(&reader), recent, traces, timeout, backoff);
+        let filler = Filler::new(
+            node.for_background(),
+            Arc::clone(&reader),
+            recent,
+            Arc::clone(&progress),
+            traces,
+            timeout,
+            backoff,
+        );
         let finality = Finality::new(node.clone());
         let lower_head = LowerHead::new(config.lower_head_after);
         Self {
@@ -104,7 +112,7 @@ impl Follower {
             config,
             status,
             progress,
-            resolver,
+            resolver: Arc::new(resolver),
             creations,
             contract_data,
             filler,
@@ -209,11 +217,18 @@ impl Follower {
                     *pause = STORE_PAUSE;
                     continue;
                 }
-                Ok(Outcome::RetryAfter(pause)) => pause,
-                Ok(Outcome::CaughtUp) => self.config.idle_check.max(heads.silence()),
+                Ok(Outcome::RetryAfter(pause, why)) => {
+                    self.report_block_waits(Some(why));
+                    pause
+                }
+                Ok(Outcome::CaughtUp) => {
+                    self.report_block_waits(None);
+                    self.config.idle_check.max(heads.silence())
+                }
                 Err(_) if self.node.other_chain().is_some() => return Err(IngestError::OtherChain),
                 Err(FollowError::Node(failure)) => {
                     warn!(error = %failure, "cannot follow the node, retrying");
+                    self.report_block_waits(Some(failure.in_public()));
                     self.status.send_modify(|status| status.node_reachable = false);
                     self.config.retry_pause
                 }
@@ -222,6 +237,15 @@ impl Follower {
             };
             seen = self.wait(heads, idle).await?;
         }
+    }
+
+    /// Reports why the next block is not indexed.
+    fn report_block_waits(&self, why: Option<String>) {
+        self.status.send_if_modified(|status| {
+            let changed = status.block_waits_for != why;
+            status.block_waits_for = why;
+            changed
+        });
     }
 
     /// Reports that indexing waits for the store, and why.
@@ -237,6 +261,12 @@ impl Follower {
         self.requests.carry_out(self.writer.as_mut()).await?;
         self.contract_data.step(self.writer.as_mut(), pace).await?;
         self.progress.record_contract_data(self.contract_data.is_complete());
+        let failure = self.contract_data.failure();
+        self.status.send_if_modified(|status| {
+            let changed = status.contract_data_waits_for.as_deref() != failure;
+            status.contract_data_waits_for = failure.map(str::to_owned);
+            changed
+        });
         Ok(())
     }
 
@@ -295,7 +325,10 @@ impl Follower {
         };
         self.record_head(head.number, tip);
         if !self.is_tracing_proven && !self.prove_tracing(head.number).await? {
-            return Ok(Outcome::RetryAfter(HALTED_PAUSE));
+            return Ok(Outcome::RetryAfter(
+                HALTED_PAUSE,
+                "the node does not support tracing, which is required".to_owned(),
+            ));
         }
         // Boxed, since both futures are large.
         match (tip, head.block()) {
@@ -321,21 +354,24 @@ impl Follower {
             // One false response must not revert blocks.
             let again = self.node.find_block_ref(head.number).await?;
             if again != Some(head) {
-                return Ok(Outcome::RetryAfter(self.short_pause()));
+                return Ok(self.retry_soon(format!("the node has two versions of its head, block {}", head.number)));
             }
             // With several nodes, the longest chain wins.
             let is_longest = survey.best.is_none_or(|best| best.number <= head.number);
             return if is_longest {
                 self.revert_to_fork(head.number).await
             } else {
-                Ok(Outcome::RetryAfter(self.short_pause()))
+                Ok(self.retry_soon("another node has a longer chain".to_owned()))
             };
         }
         self.lower_head.detect_dev_chain(&self.node).await;
         let has_tip = self.node.find_block_ref(tip.number).await?.is_some();
         let seen = Observation { head, tip, finalized: self.finality.finalized(), survey, has_tip };
         match self.lower_head.decide(seen, Instant::now()) {
-            Decision::Wait => Ok(Outcome::RetryAfter(self.lower_head.pause(Instant::now()))),
+            Decision::Wait => {
+                let why = format!("the node's head, block {}, is below the index", head.number);
+                Ok(Outcome::RetryAfter(self.lower_head.pause(Instant::now()), why))
+            }
             Decision::Revert => {
                 warn!(head = head.number, tip = tip.number, "the node's chain has become shorter, reverting blocks");
                 self.revert_to_fork(head.number).await
@@ -352,7 +388,7 @@ impl Follower {
         // followed. Fetching the full block verifies the height by its hash.
         if horizon >= first && self.node.find_block(head).await?.is_none() {
             warn!(head, "the node does not have the block that it reports as its head, retrying");
-            return Ok(Outcome::RetryAfter(self.short_pause()));
+            return Ok(self.retry_soon(format!("the node does not have block {head}, which it reports as its head")));
         }
         let last = head.min(first.saturating_add(STEP_BLOCKS));
         let mut run = BlockRun::start(&self.node, &self.resolver, first..=last, &self.config);
@@ -366,10 +402,17 @@ impl Follower {
                     // Blocks fetched before this one are complete.
                     self.flush(&mut batch, horizon).await?;
                     retries += 1;
+                    let next = parent.map_or(first, |parent| parent.number + 1);
+                    let why = match &missing {
+                        Err(FollowError::Node(error)) => format!("block {next}: {}", error.in_public()),
+                        Err(error) => format!("block {next}: {error}"),
+                        Ok(_) => format!("the node does not have block {next}"),
+                    };
                     if retries > RETRIES {
                         missing?;
-                        return Ok(Outcome::RetryAfter(self.short_pause()));
+                        return Ok(self.retry_soon(why));
                     }
+                    self.report_block_waits(Some(why));
                     if let Err(error) = missing {
                         warn!(%error, "block unavailable, retrying");
                     }
@@ -387,7 +430,7 @@ impl Follower {
                 }
                 return match self.writer.tip().await? {
                     Some(tip) => self.revert_to_fork(tip.number).await,
-                    None => Ok(Outcome::RetryAfter(self.short_pause())),
+                    None => Ok(self.retry_soon("the first block does not belong to the second".to_owned())),
                 };
             }
             batch.push(fetched.changes, Instant::now());
@@ -406,6 +449,10 @@ impl Follower {
             return Ok(Outcome::CaughtUp);
         }
         Ok(Outcome::Progressed)
+    }
+
+    fn retry_soon(&self, why: String) -> Outcome {
+        Outcome::RetryAfter(self.short_pause(), why)
     }
 
     fn short_pause(&self) -> Duration {
@@ -434,7 +481,9 @@ impl Follower {
         let Some(tip) = self.writer.tip().await? else { return Ok(Outcome::Progressed) };
         match find_fork_point(&self.node, self.writer.as_ref(), highest).await? {
             // The next block does not extend our tip although the node is on our branch: this may resolve itself.
-            ForkPoint::At(number) if number == tip.number => Ok(Outcome::RetryAfter(self.short_pause())),
+            ForkPoint::At(number) if number == tip.number => {
+                Ok(self.retry_soon(format!("block {} of the node does not follow its block {number}", number + 1)))
+            }
             ForkPoint::At(number) => {
                 let depth = tip.number - number;
                 warn!(depth, fork = number, tip = tip.number, "chain reorg, reverting blocks");
@@ -451,7 +500,7 @@ impl Follower {
             }
             ForkPoint::Unclear { missing } => {
                 info!(missing, head = highest, "the node does not have a block below its head, retrying");
-                Ok(Outcome::RetryAfter(self.short_pause()))
+                Ok(self.retry_soon(format!("the node does not have block {missing}, which is below its head")))
             }
             ForkPoint::TooDeep { oldest } => {
                 // Another chain may have taken the place of this one without a closed connection. A node that serves it is not used
@@ -459,7 +508,7 @@ impl Follower {
                 self.node.identity().await?;
                 let again = find_fork_point(&self.node, self.writer.as_ref(), highest).await?;
                 if !matches!(again, ForkPoint::TooDeep { .. }) {
-                    return Ok(Outcome::RetryAfter(self.short_pause()));
+                    return Ok(self.retry_soon("the nodes are on different branches".to_owned()));
                 }
                 if self.config.starts_over {
                     return Err(FollowError::TooDeep);
@@ -470,8 +519,8 @@ impl Follower {
                      folder"
                 );
                 error!(tip = tip.number, oldest, "{reason}");
-                self.status.send_modify(|status| status.phase = SyncPhase::Halted { reason });
-                Ok(Outcome::RetryAfter(HALTED_PAUSE))
+                self.status.send_modify(|status| status.phase = SyncPhase::Halted { reason: reason.clone() });
+                Ok(Outcome::RetryAfter(HALTED_PAUSE, reason))
             }
         }
     }
@@ -479,7 +528,8 @@ impl Follower {
     /// Discards cached contract data of the abandoned branch. Tasks still in flight hold the old resolver.
     fn discard_branch_state(&mut self) {
         let (reader, creations) = (Arc::clone(&self.reader), Arc::clone(&self.creations));
-        self.resolver = Arc::new(Resolver::new(self.node.clone(), reader, creations));
+        let resolver = Resolver::new(self.node.clone(), reader, creations, Arc::clone(&self.progress));
+        self.resolver = Arc::new(resolver);
         self.contract_data.forget();
         self.filler.forget();
     }
@@ -508,6 +558,7 @@ impl Follower {
         self.status.send_modify(|status| {
             status.tip = Some(tip);
             status.tip_timestamp = timestamp;
+            status.block_waits_for = None;
             let behind = status.node_head.map_or(0, |head| head.saturating_sub(tip.number));
             status.phase = if behind > NEAR_HEAD { SyncPhase::Backfilling } else { SyncPhase::Following };
             status.quiet_from = self.rhythm.quiet_from(self.lower_head.is_dev_chain()).map(Instant::into_std);

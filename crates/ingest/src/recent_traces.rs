@@ -34,32 +34,44 @@ impl RecentTraces {
 }
 
 fn count(calls: &BlockCalls) -> usize {
-    calls.iter().map(|(_, calls)| calls.len()).sum()
+    calls.iter().map(|traced| traced.calls.len()).sum()
 }
 
-/// The contracts created inside the transactions of a block; None if the calls are those of another one. They are requested by
-/// number, and may be of another branch.
-pub(crate) fn creations(block: &FetchedBlock, calls: &BlockCalls) -> Option<Vec<InnerCreation>> {
-    if calls.len() != block.transactions.len() {
-        return None;
-    }
-    let mut creations = Vec::new();
-    for (tx, (hash, calls)) in block.transactions.iter().zip(calls) {
-        if hash.is_some_and(|hash| hash != tx.hash) {
+/// What the trace of a block tells that the index needs with the block.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Findings {
+    /// Contracts created inside transactions.
+    pub(crate) creations: Vec<InnerCreation>,
+    /// Positions of the transactions that failed.
+    pub(crate) failed: Vec<u32>,
+}
+
+impl Findings {
+    /// None if the calls are those of another block. They are requested by number, and may be of another branch.
+    pub(crate) fn of(block: &FetchedBlock, calls: &BlockCalls) -> Option<Self> {
+        if calls.len() != block.transactions.len() {
             return None;
         }
-        let made = calls.iter().filter(|call| tx.succeeded && call.kind.is_creation() && call.error.is_none());
-        let made =
-            made.filter_map(|call| Some(InnerCreation { tx_index: tx.index, creator: call.from, created: call.to? }));
-        creations.extend(made);
+        let mut findings = Self::default();
+        for (tx, traced) in block.transactions.iter().zip(calls) {
+            if traced.hash.is_some_and(|hash| hash != tx.hash) {
+                return None;
+            }
+            findings.failed.extend(traced.has_failed.then_some(tx.index));
+            let stands = tx.succeeded && !traced.has_failed;
+            let made = traced.calls.iter().filter(|call| stands && call.kind.is_creation() && call.error.is_none());
+            let made = made
+                .filter_map(|call| Some(InnerCreation { tx_index: tx.index, creator: call.from, created: call.to? }));
+            findings.creations.extend(made);
+        }
+        Some(findings)
     }
-    Some(creations)
 }
 
 #[cfg(test)]
 mod tests {
     use domain::{Address, B256, InternalKind, U256};
-    use node::InternalCall;
+    use node::{InternalCall, TracedTransaction};
 
     use super::*;
     use crate::decode::samples::{ROUTER, fetched, transaction};
@@ -71,7 +83,7 @@ mod tests {
     #[test]
     fn the_newest_blocks_are_kept_and_taken_once() {
         let recent = RecentTraces::default();
-        (0..100).for_each(|number| recent.keep(block(number), vec![(None, Vec::new())]));
+        (0..100).for_each(|number| recent.keep(block(number), vec![TracedTransaction::default()]));
         assert_eq!(recent.take(block(35)), None);
         assert_eq!(recent.take(BlockRef { hash: B256::ZERO, ..block(99) }), None, "another branch");
         assert!(recent.take(block(36)).is_some() && recent.take(block(99)).is_some());
@@ -97,13 +109,11 @@ mod tests {
         ];
         let expected =
             InnerCreation { tx_index: 0, creator: Address::repeat_byte(1), created: Address::repeat_byte(2) };
-        let calls = vec![(hash, made.clone()), (None, made.clone())];
-        assert_eq!(creations(&block, &calls), Some(vec![expected]));
-        assert_eq!(
-            creations(&block, &vec![(Some(B256::repeat_byte(0x77)), made.clone()), (None, made)]),
-            None,
-            "another block"
-        );
-        assert_eq!(creations(&block, &Vec::new()), None);
+        let traced = |hash, has_failed| TracedTransaction { hash, has_failed, calls: made.clone() };
+        let found = Findings::of(&block, &vec![traced(hash, false), traced(None, true)]);
+        assert_eq!(found, Some(Findings { creations: vec![expected], failed: vec![1] }));
+        let other = Some(B256::repeat_byte(0x77));
+        assert_eq!(Findings::of(&block, &vec![traced(other, false), traced(None, true)]), None, "another block");
+        assert_eq!(Findings::of(&block, &Vec::new()), None);
     }
 }

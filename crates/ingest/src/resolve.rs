@@ -17,27 +17,40 @@ use crate::{
     creations::CreationFinder,
     decode::{DecodedBlock, SwapCandidate, Transfers},
     follow_error::FollowError,
+    outcomes::decide_outcomes,
     pools::PoolDirectory,
+    progress::Progress,
     standards::Standards,
 };
 
 /// Completes decoded blocks concurrently. Its caches are valid for one branch: after a reorg, an address may have another
 /// contract.
 pub(crate) struct Resolver {
+    node: NodeClient,
     pools: PoolDirectory,
     standards: Standards,
     reader: Arc<dyn ChainReader>,
     creations: Arc<CreationFinder>,
+    progress: Arc<Progress>,
 }
 
 impl Resolver {
-    pub(crate) fn new(node: NodeClient, reader: Arc<dyn ChainReader>, creations: Arc<CreationFinder>) -> Self {
+    pub(crate) fn new(
+        node: NodeClient,
+        reader: Arc<dyn ChainReader>,
+        creations: Arc<CreationFinder>,
+        progress: Arc<Progress>,
+    ) -> Self {
         let pools = PoolDirectory::new(node.clone(), Arc::clone(&reader));
-        Self { pools, standards: Standards::new(node), reader, creations }
+        Self { pools, standards: Standards::new(node.clone()), node, reader, creations, progress }
     }
 
-    pub(crate) async fn find_inner_creations(&self, block: &FetchedBlock) -> Option<Vec<InnerCreation>> {
-        self.creations.find(block).await
+    /// Contracts created inside the transactions of a block, if it can be traced, and the outcomes of those whose receipts do not tell
+    /// them.
+    pub(crate) async fn trace(&self, block: &mut FetchedBlock) -> Option<Vec<InnerCreation>> {
+        let found = self.creations.find(block).await;
+        decide_outcomes(block, found.as_ref(), &self.node).await;
+        found.map(|found| found.creations)
     }
 
     pub(crate) async fn resolve(&self, decoded: DecodedBlock) -> Result<BlockChanges, FollowError> {
@@ -74,9 +87,13 @@ impl Resolver {
         block: BlockRef,
     ) -> Result<Vec<TransferEvent>, FollowError> {
         let tokens = distinct(transfers.ambiguous.iter().filter_map(|index| Some(transfers.events.get(*index)?.token)));
-        let kinds = tokens.iter().map(|token| self.standards.find(*token, block, self.indexed_kind(*token)));
+        let kinds = tokens.iter().copied().map(async |token| {
+            let found = self.standards.find(token, block, self.indexed_kind(token)).await;
+            self.unless_calls_fail(found, block).await
+        });
         let kinds = try_join_all(kinds).await?;
-        Ok(apply_standards(transfers, &tokens.into_iter().zip(kinds).collect()))
+        let known = tokens.into_iter().zip(kinds).filter_map(|(token, kind)| Some((token, kind?)));
+        Ok(apply_standards(transfers, &known.collect()))
     }
 
     async fn indexed_kind(&self, token: Address) -> Result<Option<TokenKind>, StoreError> {
@@ -89,8 +106,20 @@ impl Resolver {
         block: BlockRef,
     ) -> Result<(Vec<TradeEvent>, Vec<Pool>), FollowError> {
         let emitters = distinct(swaps.iter().map(|swap| swap.emitter));
-        let pools = try_join_all(emitters.iter().map(|emitter| self.pools.find(*emitter, block))).await?;
-        Ok(trades_of_pools(swaps, pools.into_iter().flatten().collect()))
+        let pools = emitters.into_iter().map(async |emitter| {
+            let found = self.pools.find(emitter, block).await;
+            self.unless_calls_fail(found, block).await
+        });
+        let pools = try_join_all(pools).await?;
+        Ok(trades_of_pools(swaps, pools.into_iter().flatten().flatten().collect()))
+    }
+
+    async fn unless_calls_fail<T>(
+        &self,
+        outcome: Result<T, FollowError>,
+        block: BlockRef,
+    ) -> Result<Option<T>, FollowError> {
+        self.progress.failing_calls.unless_they_fail(outcome, &self.node, block).await
     }
 }
 

@@ -79,6 +79,23 @@ impl NodeError {
         self.recovery() == Recovery::Retry
     }
 
+    /// What happened, without the name of an endpoint or a text of the node: anyone may read it.
+    #[must_use]
+    pub fn in_public(&self) -> String {
+        match self {
+            Self::NoEndpoint | Self::Setup { .. } => "no node endpoint can be used".to_owned(),
+            Self::Unreachable { .. } | Self::Silent { .. } => "the node does not respond".to_owned(),
+            Self::Dropped { method, .. } => format!("the node closed the connection before it answered {method}"),
+            Self::TimedOut { method, .. } => format!("the node did not answer {method} in time"),
+            Self::HttpStatus { method, status, .. } => format!("the node answered {method} with HTTP status {status}"),
+            Self::Limited { method, .. } => format!("the node limits the rate of {method}"),
+            Self::Rpc { method, code, .. } => format!("the node returned an error for {method} (code {code})"),
+            Self::InvalidResponse { method, .. } => format!("the node returned an invalid response to {method}"),
+            Self::InvalidBlock { number, check, .. } => format!("block {number} of the node is invalid: {check}"),
+            Self::WrongChain { .. } => "the node serves another chain".to_owned(),
+        }
+    }
+
     pub(crate) fn recovery(&self) -> Recovery {
         match self {
             Self::Unreachable { .. }
@@ -110,7 +127,8 @@ impl NodeError {
     }
 
     /// Whether the endpoint does not offer the method to this client. Gateways report that by HTTP status.
-    pub(crate) fn lacks_method(&self) -> bool {
+    #[must_use]
+    pub fn lacks_method(&self) -> bool {
         match self {
             Self::HttpStatus { status, .. } => matches!(status, 403 | 404 | 405 | 501),
             error => matches!(error.rpc_kind(), Some(RpcErrorKind::MethodMissing | RpcErrorKind::InvalidParams)),

@@ -16,7 +16,7 @@ use crate::{
         RawFlatCalls, RawFlatCreations, RawGenesis, RawReceipt, RawStateChanges, ResponseError, Wide, decode,
         split_batch,
     },
-    traced::InternalCall,
+    traced::{InternalCall, TracedTransaction},
     verify::{BlockChecks, BlockVerifier, Evidence, arrange_receipts, check_block, join_receipts},
 };
 
@@ -123,7 +123,7 @@ pub fn rpc_trace(response: &[u8]) {
     reads_alike::<RawCallTree>(response);
     reads_alike::<RawStateChanges>(response);
     if let Ok(Some(RawBlockCalls(traces))) = decode::<RawBlockCalls>(response) {
-        let calls: usize = traces.iter().map(|(_, calls)| calls.len()).sum();
+        let calls: usize = traces.iter().map(|traced| traced.calls.len()).sum();
         assert!(traces.len() + calls <= response.len(), "more is read than was written");
     }
 }
@@ -132,10 +132,10 @@ pub fn rpc_trace(response: &[u8]) {
 pub fn rpc_flat_trace(response: &[u8]) {
     reads_alike::<RawFlatCalls>(response);
     let Ok(Some(RawFlatCalls(transactions))) = decode::<RawFlatCalls>(response) else { return };
-    let read: usize = transactions.iter().map(|(_, calls)| 1 + calls.len()).sum();
+    let read: usize = transactions.iter().map(|traced| 1 + traced.calls.len()).sum();
     assert!(read <= response.len(), "more is read than was written");
-    assert!(transactions.iter().map(|(hash, _)| hash).is_sorted_by(|before, after| before != after));
-    for (_, calls) in &transactions {
+    assert!(transactions.iter().map(|traced| traced.hash).is_sorted_by(|before, after| before != after));
+    for TracedTransaction { calls, .. } in &transactions {
         for (position, call) in calls.iter().enumerate() {
             assert!((1..=MAX_DEPTH).contains(&call.path.len()));
             assert!(call.error.as_ref().is_none_or(|error| error.len() <= MAX_MESSAGE));

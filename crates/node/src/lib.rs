@@ -42,6 +42,8 @@ pub use methods::{
     logs::{FoundLog, LogFilter},
 };
 pub use rpc_method::RpcMethod;
-pub use traced::{AccountChange, BlockCalls, CallTree, Change, InternalCall, SlotChange, StateChanges, TracedFrame};
+pub use traced::{
+    AccountChange, BlockCalls, CallTree, Change, InternalCall, SlotChange, StateChanges, TracedFrame, TracedTransaction,
+};
 pub use transport::{Exchange, TransportError};
 pub use verify::{BlockCheck, BlockChecks, BlockChecksError, RejectedBlock};

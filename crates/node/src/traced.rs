@@ -18,8 +18,18 @@ pub struct InternalCall {
     pub error: Option<String>,
 }
 
-/// The internal calls of every transaction of a block, in order, with the transaction's hash if the node sends it.
-pub type BlockCalls = Vec<(Option<B256>, Vec<InternalCall>)>;
+/// What a trace tells of a transaction.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TracedTransaction {
+    /// If the node sends it.
+    pub hash: Option<B256>,
+    /// Whether the transaction itself failed, and so all that is inside of it.
+    pub has_failed: bool,
+    pub calls: Vec<InternalCall>,
+}
+
+/// The transactions of a block, in order.
+pub type BlockCalls = Vec<TracedTransaction>;
 
 /// The calls of a transaction in the order of execution, the outermost first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -20,13 +20,13 @@ use alloy_primitives::{B256, Bloom};
 use alloy_trie::{EMPTY_ROOT_HASH, root::ordered_trie_root_encoded};
 pub(crate) use checks::Contradiction;
 pub use checks::{BlockCheck, BlockChecks, BlockChecksError};
-pub(crate) use consistency::{CheckError, arrange_receipts, check_block, join_receipts};
+pub(crate) use consistency::{CheckError, Numbering, arrange_receipts, check_block, join_receipts};
 use domain::BlockNumber;
 pub(crate) use evidence::Evidence;
 pub use evidence::RejectedBlock;
 use header::HeaderProof;
 use rand::Rng;
-use receipt::{Blooms, FailedStatus};
+use receipt::{Blooms, EncodedOutcome};
 use transaction::{TxType, covered_by_roots};
 
 use crate::decode::{RawBlock, RawReceipt, RawTransaction};
@@ -230,28 +230,51 @@ impl BlockVerifier {
             self.unproven(block, "the block has no receipts root");
             return Ok(());
         };
-        let found = |failed| {
+        let found = |outcome| {
             let encode = |(receipt, bloom): (&RawReceipt, &Bloom)| {
                 let mut encoding = Vec::new();
-                receipt::encode(receipt, bloom, failed, &mut encoding).map(|()| encoding)
+                receipt::encode(receipt, bloom, outcome, &mut encoding).map(|()| encoding)
             };
             let encodings = receipts.iter().zip(blooms).map(encode).collect::<Option<Vec<_>>>();
             encodings.map(|encodings| ordered_trie_root_encoded(&encodings))
         };
-        let Some(found_as_specified) = found(FailedStatus::Empty) else {
+        let has_status = receipts.iter().any(|receipt| receipt.status.is_some());
+        let as_served = found(EncodedOutcome::AsServed);
+        if as_served == Some(root) || has_status && found(EncodedOutcome::FailureIsZeroByte) == Some(root) {
+            if has_status {
+                self.evidence.status_proven(block.number.0);
+            }
+            return Ok(());
+        }
+        if has_status && found(EncodedOutcome::StateRoot) == Some(root) {
+            return Ok(());
+        }
+        if self.may_precede_byzantium(block) {
+            self.unproven(
+                block,
+                "the receipts may be older than Byzantium, and lack the roots of the state that their root covers",
+            );
+            return Ok(());
+        }
+        let Some(found) = as_served else {
             let what = "a receipt lacks a field that the root covers".to_owned();
             return self.enforce(block, Err(Contradiction { check: BlockCheck::ReceiptsRoot, what }));
         };
-        let has_failed = receipts.iter().any(|receipt| receipt.succeeded() == Some(false));
-        if found_as_specified != root && has_failed && found(FailedStatus::ZeroByte) == Some(root) {
-            return Ok(());
-        }
-        let found = found_as_specified;
         if found != root && block.transactions.iter().any(|tx| TxType::of(tx).is_none()) {
             self.unproven(block, "a receipt of an unknown type may have another encoding");
             return Ok(());
         }
         self.enforce(block, same_root(BlockCheck::ReceiptsRoot, root, found))
+    }
+
+    /// Receipts before Byzantium contained the root of the state, which many nodes no longer have: they serve a status instead, which
+    /// no hash covers. A chain that has shown a root over statuses in this block or before is past that fork, and so is one with
+    /// base fees, withdrawals or typed transactions.
+    fn may_precede_byzantium(&self, block: &RawBlock) -> bool {
+        block.base_fee_per_gas.is_none()
+            && block.withdrawals_root.is_none()
+            && block.transactions.iter().all(|tx| TxType::of(tx) == Some(TxType::Legacy))
+            && !self.evidence.has_status_at(block.number.0)
     }
 
     fn check_header(&self, block: &RawBlock, proof: HeaderProof) -> Result<(), Contradiction> {

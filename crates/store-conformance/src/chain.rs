@@ -1,6 +1,6 @@
 use domain::{
     Address, ApprovalEvent, ApprovalScope, B256, Block, BlockChanges, Charges, DAY, InnerCreation, InternalBlock,
-    InternalEvent, InternalKind, Involvement, LogEvent, Payment, Pool, PoolStyle, TokenKind, TouchedHolder,
+    InternalEvent, InternalKind, Involvement, LogEvent, Outcome, Payment, Pool, PoolStyle, TokenKind, TouchedHolder,
     TradeDirection, TradeEvent, Transaction, TransferEvent, U256,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
@@ -149,7 +149,7 @@ impl RandomChain {
             timestamp: block.timestamp,
             from,
             to,
-            created: (creates && varied.succeeded).then(|| self.new_address()),
+            created: (creates && varied.outcome() == Outcome::Succeeded).then(|| self.new_address()),
             charges: self.charges().boxed(),
             method: varied.method.filter(|_| !creates),
             ..varied
@@ -185,8 +185,15 @@ impl RandomChain {
     }
 
     fn internal_event(&mut self, tx_index: u32, position: u32) -> InternalEvent {
-        let kinds = [InternalKind::Call, InternalKind::Create, InternalKind::Create2, InternalKind::SelfDestruct];
-        let kind = kinds[self.rng.random_range(0..20_usize).saturating_sub(16)];
+        let kinds = [
+            InternalKind::Call,
+            InternalKind::Create,
+            InternalKind::Create2,
+            InternalKind::SelfDestruct,
+            InternalKind::Transfer,
+            InternalKind::Burn,
+        ];
+        let kind = kinds[self.rng.random_range(0..22_usize).saturating_sub(16)];
         let error = self.rng.random_ratio(1, 10).then(|| "execution reverted".to_owned());
         let from = self.known_address();
         let to = match self.rng.random_range(0..30) {

@@ -120,7 +120,8 @@ create table transaction (
     nonce int8 not null,
     gas_used int8 not null,
     gas_price numeric not null,
-    succeeded boolean not null,
+    -- Null if it is not known: receipts before Byzantium do not tell.
+    succeeded boolean,
     method bytea,
     -- What it paid beside its gas; null for most.
     blob_fee numeric,
@@ -411,7 +412,7 @@ create table internal_transaction (
     id int8 primary key,
     transaction int8 not null,
     position int4 not null,
-    -- 0: call, 1: create, 2: create2, 3: selfdestruct.
+    -- 0: call, 1: create, 2: create2, 3: selfdestruct, 4: transfer, 5: burn. The last two are from logs, without gas.
     kind int2 not null,
     sender int8 not null,
     receiver int8,
@@ -1457,8 +1458,9 @@ where p.value > 0;
 
 create view internal_transactions as
 select x.id, t.hash as transaction_hash, t.block as block_number, x.position, to_timestamp(b.timestamp) as time,
-    (array['call', 'create', 'create2', 'selfdestruct'])[x.kind + 1] as type, s.address as "from", r.address as "to",
-    x.value, x.gas, x.gas_used, plain_text(x.error) as error
+    (array['call', 'create', 'create2', 'selfdestruct', 'transfer', 'burn'])[x.kind + 1] as type, s.address as "from",
+    r.address as "to", x.value, case when x.kind < 4 then x.gas end as gas, case when x.kind < 4 then x.gas_used end as gas_used,
+    plain_text(x.error) as error
 from internal_transaction x
 join transaction t on t.id = x.transaction
 join block b on b.number = t.block

@@ -187,7 +187,8 @@ impl Contract {
                 twin_of: None,
                 code_hash: hash.into(),
             }),
-            _ => None,
+            // A hash of no code is no contract.
+            Code::None | Code::Contract { .. } | Code::Delegation { .. } => None,
         }
     }
 }

@@ -51,6 +51,8 @@ pub enum InexactReason {
     PartialIndex,
     /// The address produced blocks: rewards and tips are not indexed.
     MinedBlocks,
+    /// It is not known whether some of the transactions succeeded: receipts before Byzantium have no status.
+    UnknownOutcome,
     /// Internal transactions are not indexed for these blocks.
     NoInternalTransactions,
     /// The contract destroyed itself, and coins may have been lost with it.
@@ -69,6 +71,7 @@ impl From<Inexact> for InexactReason {
             Inexact::BalancesFromContract => Self::BalancesFromContract,
             Inexact::PartialIndex => Self::PartialIndex,
             Inexact::MinedBlocks => Self::MinedBlocks,
+            Inexact::UnknownOutcome => Self::UnknownOutcome,
             Inexact::NoInternalTransactions => Self::NoInternalTransactions,
             Inexact::SelfDestruct => Self::SelfDestruct,
             Inexact::BalanceOfOtherBlock => Self::BalanceOfOtherBlock,

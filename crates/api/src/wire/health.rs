@@ -24,7 +24,8 @@ pub struct Health {
     /// Whether the index is complete enough to serve: it has a block, is not halted, and is at most 10 blocks behind.
     pub ready: bool,
     pub phase: Phase,
-    /// Why indexing is paused, such as `no space left on device`; null except in the phase `waiting`.
+    /// What is tried again until it works, such as `no space left on device`, the error of a node that keeps the next block from being
+    /// indexed, or that of contract data, for which no block waits; null if there is nothing, and in the phase `halted`.
     #[schema(required = true)]
     pub waiting_for: Option<String>,
     /// The newest indexed block, or null.
@@ -225,18 +226,15 @@ impl Health {
         let status = match phase {
             Phase::Halted => HealthStatus::Halted,
             Phase::Waiting => HealthStatus::Degraded,
-            _ if is_ok => HealthStatus::Ok,
-            _ => HealthStatus::Degraded,
+            Phase::Starting | Phase::Backfilling | Phase::Following if is_ok => HealthStatus::Ok,
+            Phase::Starting | Phase::Backfilling | Phase::Following => HealthStatus::Degraded,
         };
         Self {
             status,
             live: true,
             ready,
             phase,
-            waiting_for: match &sync.phase {
-                SyncPhase::Waiting { reason } => Some(reason.clone()),
-                _ => None,
-            },
+            waiting_for: sync.waits_for(),
             tip: sync.tip.map(|tip| BlockTip { number: tip.number, hash: tip.hash.into() }),
             tip_age: sync.tip_timestamp.map(|timestamp| since_1970.as_secs().saturating_sub(timestamp)),
             chain_quiet,

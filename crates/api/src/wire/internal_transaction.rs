@@ -13,6 +13,10 @@ pub enum InternalType {
     Create,
     Create2,
     SelfDestruct,
+    /// Coins that moved in one of these ways, known from a log of EIP-7708 and not from a trace.
+    Transfer,
+    /// Coins that were destroyed, known likewise.
+    Burn,
 }
 
 impl From<InternalKind> for InternalType {
@@ -22,6 +26,8 @@ impl From<InternalKind> for InternalType {
             InternalKind::Create => Self::Create,
             InternalKind::Create2 => Self::Create2,
             InternalKind::SelfDestruct => Self::SelfDestruct,
+            InternalKind::Transfer => Self::Transfer,
+            InternalKind::Burn => Self::Burn,
         }
     }
 }
@@ -41,13 +47,16 @@ pub struct InternalTransaction {
     #[serde(rename = "type")]
     pub kind: InternalType,
     pub from_address: Address,
-    /// The receiver, or the created contract; null for a failed creation.
+    /// The receiver, or the created contract; null for a failed creation, and for coins that were destroyed.
     #[schema(required = true)]
     pub to_address: Option<Address>,
     /// In wei. It did not move if `error` is not null.
     pub value: Decimal,
-    pub gas: Decimal,
-    pub gas_used: Decimal,
+    /// Null, as is `gasUsed`, for what is known from a log.
+    #[schema(required = true)]
+    pub gas: Option<Decimal>,
+    #[schema(required = true)]
+    pub gas_used: Option<Decimal>,
     /// Why the call, or one that it is inside of, failed; null if it succeeded.
     #[schema(required = true, example = "execution reverted")]
     pub error: Option<String>,
@@ -65,8 +74,8 @@ impl From<domain::InternalTransaction> for InternalTransaction {
             from_address: event.from.into(),
             to_address: event.to.map(Address::from),
             value: event.value.into(),
-            gas: event.gas.into(),
-            gas_used: event.gas_used.into(),
+            gas: event.kind.is_traced().then(|| event.gas.into()),
+            gas_used: event.kind.is_traced().then(|| event.gas_used.into()),
             error: event.error,
         }
     }

@@ -21,8 +21,11 @@ pub struct Transaction {
     /// All that was paid, in wei of the chain's coin: for gas, for blobs, and on a rollup for the chain below and its operator.
     /// "0" for a deposit, and for a fee that was paid in a token.
     pub fee: Decimal,
-    /// True if the transaction succeeded.
+    /// True if the transaction succeeded, and if that is not known.
     pub status: bool,
+    /// False if nothing tells whether the transaction succeeded: receipts before Byzantium have no status, and the node did not
+    /// trace the block.
+    pub status_known: bool,
     /// The block's time.
     pub timestamp: Timestamp,
     pub block_hash: Hash,
@@ -51,6 +54,7 @@ impl From<domain::Transaction> for Transaction {
             gas_used: tx.gas_used.into(),
             fee: tx.fee().into(),
             status: tx.succeeded,
+            status_known: tx.status_known,
             timestamp: Timestamp::from_unix_seconds(tx.timestamp),
             block_hash: tx.block_hash.into(),
             index: tx.index,

@@ -82,6 +82,8 @@ async fn check_traced(app: &App, traced_range: TracedRange, blocks: BlockRange) 
 fn row(found: &InternalTransaction) -> Value {
     let event = &found.event;
     let party = event.to.map(|to| format!("{to:#x}")).unwrap_or_default();
+    // Logs, which tell moves of coins where there are no traces, do not tell the gas.
+    let gas = |gas: u64| if event.kind.is_traced() { gas.to_string() } else { String::new() };
     let (to, created) = if event.kind.is_creation() { (String::new(), party) } else { (party, String::new()) };
     json!({
         "blockNumber": found.block_number.to_string(),
@@ -93,8 +95,8 @@ fn row(found: &InternalTransaction) -> Value {
         "contractAddress": created,
         "input": "",
         "type": event.kind.name(),
-        "gas": event.gas.to_string(),
-        "gasUsed": event.gas_used.to_string(),
+        "gas": gas(event.gas),
+        "gasUsed": gas(event.gas_used),
         "traceId": event.position.to_string(),
         "isError": if event.error.is_some() { "1" } else { "0" },
         "errCode": event.error.clone().unwrap_or_default(),

@@ -1,5 +1,6 @@
 //! `module=transaction`.
 
+use domain::Outcome;
 use serde_json::json;
 
 use super::{
@@ -13,11 +14,12 @@ pub(super) async fn dispatch(app: &App, action: &str, params: &Params) -> Result
         return Err(Failure::unknown_action());
     }
     let transaction = app.services.chain.find_transaction(params.hash("txhash")?).await?;
-    Ok(Answer::Result(match (action, transaction.map(|transaction| transaction.succeeded)) {
-        ("getstatus", Some(false)) => json!({ "isError": "1", "errDescription": "execution failed" }),
-        // Etherscan's answer for an unknown transaction, too.
+    Ok(Answer::Result(match (action, transaction.map(|transaction| transaction.outcome())) {
+        ("getstatus", Some(Outcome::Failed)) => json!({ "isError": "1", "errDescription": "execution failed" }),
         ("getstatus", _) => json!({ "isError": "0", "errDescription": "" }),
-        (_, Some(succeeded)) => json!({ "status": if succeeded { "1" } else { "0" } }),
-        (_, None) => json!({ "status": "" }),
+        (_, Some(Outcome::Succeeded)) => json!({ "status": "1" }),
+        (_, Some(Outcome::Failed)) => json!({ "status": "0" }),
+        // Etherscan's answer for an unknown transaction, too.
+        (_, Some(Outcome::Unknown) | None) => json!({ "status": "" }),
     }))
 }

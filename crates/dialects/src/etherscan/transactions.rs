@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use client_address::Client;
-use domain::{BlockNumber, BlockRange, PageRequest, Transaction, TransactionFilter};
+use domain::{BlockNumber, BlockRange, Outcome, PageRequest, Transaction, TransactionFilter};
 use serde_json::{Value, json};
 
 use super::{
@@ -94,7 +94,13 @@ impl TransactionRows {
             "gas": or_empty(transaction.gas_limit),
             "gasPrice": transaction.gas_price.to_string(),
             "isError": if transaction.succeeded { "0" } else { "1" },
-            "txreceipt_status": if transaction.succeeded { "1" } else { "0" },
+            "txreceipt_status": match transaction.outcome() {
+                Outcome::Succeeded => "1",
+                Outcome::Failed => "0",
+                // As Etherscan says it of receipts without a status.
+                Outcome::Unknown => "",
+            },
+            "statusKnown": transaction.status_known,
             "input": input_text(transaction.input.as_ref()),
             "contractAddress": transaction.created.map(|created| format!("{created:#x}")).unwrap_or_default(),
             "cumulativeGasUsed": or_empty(transaction.cumulative_gas_used),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use domain::{
     Account, Address, Balance, Block, BlockId, BlockNumber, BlockRange, Coverage, InternalFilter, InternalPage,
-    PageRequest, TracedRange, TransactionFilter,
+    Outcome, PageRequest, TracedRange, TransactionFilter,
 };
 use futures::future::BoxFuture;
 use store::ChainReader;
@@ -79,6 +79,9 @@ async fn attempt(
     let oldest = transactions.items.last().map(|tx| tx.block_number);
     let mut complete_from = read_from(oldest, transactions.items.len(), transactions.total, first);
     let mut movements: Vec<_> = transactions.items.iter().map(|tx| of_transaction(address, tx)).collect();
+    if transactions.items.iter().any(|tx| tx.outcome() == Outcome::Unknown && !tx.value.is_zero()) {
+        inexact.insert(Inexact::UnknownOutcome);
+    }
     match traced_range.filter(|range| range.to >= end.number) {
         Some(traced_range) => {
             let oldest = internal.items.last().map(|found| found.block_number);

@@ -286,7 +286,7 @@ impl Follower {
     /// Begins with a block before the tip, so that a reorg does not mean another pass. What is known is read again, and shown
     /// until a new pass is complete.
     async fn start_over(&mut self, tip: BlockRef) -> Result<Mark, FollowError> {
-        let first = self.chain.coverage().await?.first_block.unwrap_or_default();
+        let first = self.chain.coverage().await?.first_block.unwrap_or(tip.number);
         let start = tip.number.saturating_sub(DEPTH_AT_START).max(first);
         let mark = self.mark(start).await?.ok_or(FollowError::Reorg)?;
         if !self.updates.is_empty() {

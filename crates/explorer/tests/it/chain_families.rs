@@ -2,6 +2,10 @@
 //! door on both stores.
 
 mod fees;
+mod native_logs;
+mod odd_nodes;
+mod outcomes;
+mod refunds;
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-use domain::{Address, InnerCreation, Involvement, Log, Transaction};
+use domain::{Address, InnerCreation, Involvement, Log, SYSTEM_ADDRESS, Transaction};
 
 /// Addresses involved in each transaction other than its sender and receiver.
 pub(super) fn involvements(
@@ -7,7 +7,7 @@ pub(super) fn involvements(
     inner_creations: &[InnerCreation],
 ) -> Vec<Involvement> {
     let created = transactions.iter().filter_map(|tx| Some((tx.index, tx.created?)));
-    let emitters = logs.iter().map(|log| (log.tx_index, log.address));
+    let emitters = logs.iter().map(|log| (log.tx_index, log.address)).filter(|(_, emitter)| *emitter != SYSTEM_ADDRESS);
     let inner = inner_creations
         .iter()
         .flat_map(|creation| [creation.creator, creation.created].map(|address| (creation.tx_index, address)));

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use alloy_primitives::{B256, U256};
+use alloy_primitives::U256;
 use domain::InternalKind;
 use serde::{Deserialize, Deserializer, de::Error};
 
@@ -8,14 +8,14 @@ use super::{
     internal::{TracedCall, cut_error},
     quantity::{Account20, Hash, Quantity, Wide},
 };
-use crate::traced::InternalCall;
+use crate::traced::TracedTransaction;
 
 /// The EVM allows no deeper calls. Without a limit, the time for the calls around one would grow with the square of its depth.
 pub(crate) const MAX_DEPTH: usize = 1_024;
 
 /// The internal calls of every transaction of a block, from `trace_block`: a flat list in which each trace has its path.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct RawFlatCalls(pub(crate) Vec<(B256, Vec<InternalCall>)>);
+pub(crate) struct RawFlatCalls(pub(crate) Vec<TracedTransaction>);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -56,13 +56,13 @@ struct FlatResult {
 impl<'de> Deserialize<'de> for RawFlatCalls {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let traces = Vec::<FlatTrace>::deserialize(deserializer)?;
-        let mut transactions: Vec<(B256, Vec<InternalCall>)> = Vec::new();
+        let mut transactions: Vec<TracedTransaction> = Vec::new();
         // Errors of the calls around the current one: those inside a failed call are not marked.
         let mut failed: HashMap<Vec<u32>, String> = HashMap::new();
         for trace in traces {
             let Some(Hash(hash)) = trace.transaction_hash else { continue };
-            if transactions.last().is_none_or(|(last, _)| *last != hash) {
-                transactions.push((hash, Vec::new()));
+            if transactions.last().is_none_or(|last| last.hash != Some(hash)) {
+                transactions.push(TracedTransaction { hash: Some(hash), ..TracedTransaction::default() });
                 failed.clear();
             }
             if trace.trace_address.len() > MAX_DEPTH {
@@ -75,10 +75,11 @@ impl<'de> Deserialize<'de> for RawFlatCalls {
             } else {
                 call.error = around.cloned();
             }
-            if !path.is_empty()
-                && let Some((_, calls)) = transactions.last_mut()
-            {
-                calls.extend(call.finish(path));
+            let Some(transaction) = transactions.last_mut() else { continue };
+            if path.is_empty() {
+                transaction.has_failed = call.error.is_some();
+            } else {
+                transaction.calls.extend(call.finish(path));
             }
         }
         Ok(Self(transactions))
@@ -128,6 +129,8 @@ fn normalize_error(mut error: String) -> String {
 
 #[cfg(test)]
 mod tests {
+    use alloy_primitives::B256;
+
     use super::*;
     use crate::decode::decode;
 
@@ -172,7 +175,7 @@ mod tests {
         let RawFlatCalls(found) = decode(json.as_bytes()).unwrap().unwrap();
         assert_eq!(found.len(), 1);
         let seen: Vec<_> =
-            found[0].1.iter().map(|call| (call.kind, call.path.as_slice(), call.error.as_deref())).collect();
+            found[0].calls.iter().map(|call| (call.kind, call.path.as_slice(), call.error.as_deref())).collect();
         assert_eq!(
             seen,
             [
@@ -182,7 +185,12 @@ mod tests {
                 (InternalKind::SelfDestruct, &[3], None),
             ]
         );
-        assert_eq!((found[0].1[0].gas, found[0].1[0].gas_used, found[0].1[0].value), (9, 3, U256::from(5)));
+        let first = &found[0].calls[0];
+        assert_eq!((first.gas, first.gas_used, first.value, found[0].has_failed), (9, 3, U256::from(5), false));
+        let failed = trace("[]", &call("0x1", "call", r#","error":"Out of gas""#));
+        let json = format!(r#"{{"jsonrpc":"2.0","id":1,"result":[{failed}]}}"#);
+        let RawFlatCalls(found) = decode(json.as_bytes()).unwrap().unwrap();
+        assert!(found[0].has_failed && found[0].calls.is_empty());
 
         let at_depth = |depth: usize| {
             let path = format!("[{}]", vec!["0"; depth].join(","));

@@ -1,4 +1,4 @@
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, U256};
 use domain::InternalKind;
 use serde::{Deserialize, Deserializer, de::Error};
 use sonic_rs::{JsonValueTrait, LazyValue, to_array_iter, to_object_iter};
@@ -7,18 +7,18 @@ use super::{
     quantity::{Account20, Hash, Quantity, Wide},
     trace::{json, text},
 };
-use crate::traced::InternalCall;
+use crate::traced::{InternalCall, TracedTransaction};
 
 /// Longer errors are cut: contracts choose some of their text.
 const MAX_ERROR_CHARACTERS: usize = 200;
 
 /// The calls inside a transaction that move value, create a contract or destroy one, from `callTracer`.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct RawCalls(pub(crate) Vec<InternalCall>);
+pub(crate) struct RawCalls(pub(crate) TracedTransaction);
 
-/// The same for every transaction of a block, with its hash if the node sends it.
+/// The same for every transaction of a block.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct RawBlockCalls(pub(crate) Vec<(Option<B256>, Vec<InternalCall>)>);
+pub(crate) struct RawBlockCalls(pub(crate) Vec<TracedTransaction>);
 
 impl<'de> Deserialize<'de> for RawCalls {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -35,18 +35,18 @@ impl<'de> Deserialize<'de> for RawBlockCalls {
     }
 }
 
-fn read_transaction(trace: &LazyValue<'_>) -> Result<(Option<B256>, Vec<InternalCall>), sonic_rs::Error> {
-    let (mut hash, mut calls) = (None, None);
+fn read_transaction(trace: &LazyValue<'_>) -> Result<TracedTransaction, sonic_rs::Error> {
+    let (mut hash, mut traced) = (None, None);
     for field in to_object_iter(trace.as_raw_str()) {
         let (name, value) = field?;
         match name.as_ref() {
             "txHash" => hash = Some(text::<Hash>(&value)?.0),
-            "result" if !value.is_null() => calls = Some(read_calls(json(&value)?)?),
+            "result" if !value.is_null() => traced = Some(read_calls(json(&value)?)?),
             _ => {}
         }
     }
-    let calls = calls.ok_or_else(|| sonic_rs::Error::custom("a transaction was not traced"))?;
-    Ok((hash, calls))
+    let traced = traced.ok_or_else(|| sonic_rs::Error::custom("a transaction was not traced"))?;
+    Ok(TracedTransaction { hash, ..traced })
 }
 
 /// A call that is still to be read.
@@ -58,8 +58,8 @@ struct Open<'a> {
 }
 
 /// Walks the call tree without recursion, since it may be as deep as the EVM allows.
-fn read_calls(outermost: &str) -> Result<Vec<InternalCall>, sonic_rs::Error> {
-    let mut found = Vec::new();
+fn read_calls(outermost: &str) -> Result<TracedTransaction, sonic_rs::Error> {
+    let mut traced = TracedTransaction::default();
     let mut open = vec![Open { json: outermost, path: Vec::new(), error: None }];
     while let Some(next) = open.pop() {
         let (call, inner) = read_call(&next)?;
@@ -69,11 +69,13 @@ fn read_calls(outermost: &str) -> Result<Vec<InternalCall>, sonic_rs::Error> {
             open.push(Open { json, path, error: call.error.clone() });
         }
         // The outermost call is the transaction itself.
-        if !next.path.is_empty() {
-            found.extend(call.finish(next.path));
+        if next.path.is_empty() {
+            traced.has_failed = call.error.is_some();
+        } else {
+            traced.calls.extend(call.finish(next.path));
         }
     }
-    Ok(found)
+    Ok(traced)
 }
 
 /// A call of any kind.
@@ -159,7 +161,8 @@ mod tests {
                 {{"type":"CALL","from":"{b}","to":"{c}","value":"0x0","gas":"0x3","gasUsed":"0x2","input":"0x","error":"execution reverted","calls":[
                     {{"type":"CALL","from":"{c}","to":"{a}","value":"0x1","gas":"0x1","gasUsed":"0x1","input":"0x"}}]}}]}}"#
         );
-        let calls = read_calls(&trace).unwrap();
+        let TracedTransaction { calls, has_failed, .. } = read_calls(&trace).unwrap();
+        assert!(!has_failed);
         let seen: Vec<_> = calls.iter().map(|call| (call.kind, call.path.as_slice(), call.error.as_deref())).collect();
         assert_eq!(
             seen,
@@ -170,5 +173,17 @@ mod tests {
             ]
         );
         assert_eq!((calls[0].value, calls[0].gas, calls[0].gas_used), (U256::from(7), 3, 2));
+    }
+
+    #[test]
+    fn a_transaction_that_failed_is_known_by_its_outermost_call() {
+        let (a, b) = (address(1), address(2));
+        let trace = format!(
+            r#"{{"type":"CALL","from":"{a}","to":"{b}","value":"0x5","gas":"0x9","gasUsed":"0x9","input":"0x","error":"out of gas",
+                "calls":[{{"type":"CALL","from":"{b}","to":"{a}","value":"0x1","gas":"0x1","gasUsed":"0x1","input":"0x"}}]}}"#
+        );
+        let TracedTransaction { calls, has_failed, .. } = read_calls(&trace).unwrap();
+        assert!(has_failed);
+        assert_eq!(calls[0].error.as_deref(), Some("out of gas"));
     }
 }

@@ -34,13 +34,9 @@ pub(crate) struct RawReceipt {
 }
 
 impl RawReceipt {
-    /// None: the receipt has neither a status nor a state root.
+    /// None before Byzantium, when receipts had the root of the state instead of a status.
     pub(crate) fn succeeded(&self) -> Option<bool> {
-        match (self.status, &self.root) {
-            (Some(status), _) => Some(status.0 != 0),
-            (None, Some(_)) => Some(true),
-            (None, None) => None,
-        }
+        self.status.map(|status| status.0 != 0)
     }
 }
 

@@ -32,6 +32,13 @@ impl RequestError for BatchError {
             Self::Rejected(error) | Self::Failed(error) => error.is_request_failure(),
         }
     }
+
+    fn is_invalid_response(&self) -> bool {
+        match self {
+            Self::TooLarge => false,
+            Self::Rejected(error) | Self::Failed(error) => error.is_invalid_response(),
+        }
+    }
 }
 
 impl Upstream {

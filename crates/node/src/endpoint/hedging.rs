@@ -9,7 +9,7 @@ use std::{
 pub(super) const MAX_HEDGES: usize = 4;
 /// Before a response of the method was measured, and at least.
 pub(super) const FIRST_DELAY: Duration = Duration::from_secs(1);
-const MIN_DELAY: Duration = Duration::from_millis(400);
+const MIN_DELAY: Duration = Duration::from_millis(200);
 /// A response is late after this multiple of the usual latency.
 const LATE: u32 = 3;
 /// A request may be repeated for every so many that ended: a node that is slow as a whole must not get more load.

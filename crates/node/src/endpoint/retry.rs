@@ -16,6 +16,9 @@ const PART_PAUSE: Duration = Duration::from_millis(20);
 pub(crate) trait RequestError: std::fmt::Display {
     /// Whether the request failed rather than the endpoint, so that a retry may succeed.
     fn is_request_failure(&self) -> bool;
+
+    /// Whether there was a response that cannot be right.
+    fn is_invalid_response(&self) -> bool;
 }
 
 impl RequestError for NodeError {
@@ -26,10 +29,15 @@ impl RequestError for NodeError {
             _ => false,
         }
     }
+
+    fn is_invalid_response(&self) -> bool {
+        matches!(self, Self::InvalidResponse { .. })
+    }
 }
 
 /// Retries one of several requests that make up a result, so that the others need not be repeated. A retry of a block goes before those
-/// ahead, since they wait for it.
+/// ahead, since they wait for it. An invalid response is requested again once: it may have been cut on its way, but an endpoint that
+/// returns another one is given up.
 pub(crate) async fn retry_request<T, E: RequestError, Response>(
     upstream: &Upstream,
     first_lane: Lane,
@@ -39,9 +47,13 @@ where
     Response: Future<Output = Result<T, E>>,
 {
     let (mut lane, mut longest_pause) = (first_lane, PART_PAUSE);
+    let mut was_valid = true;
     for _ in 1..PART_TRIES {
         match request(lane).await {
-            Err(error) if error.is_request_failure() => {
+            Err(error)
+                if error.is_request_failure()
+                    || error.is_invalid_response() && std::mem::replace(&mut was_valid, false) =>
+            {
                 tracing::debug!(%error, "retrying a request");
                 upstream.count_retry();
                 tokio::time::sleep(longest_pause.mul_f64(upstream.jitter())).await;

@@ -23,7 +23,7 @@ use crate::{
     },
     error::NodeError,
     rpc_method::RpcMethod,
-    verify::{CheckError, Contradiction, RejectedBlock, arrange_receipts, check_block, join_receipts},
+    verify::{CheckError, Contradiction, Numbering, RejectedBlock, arrange_receipts, check_block, join_receipts},
 };
 
 /// Blocks with more transactions are verified on the blocking pool.
@@ -208,6 +208,9 @@ async fn join(
     if let Err(Contradiction { check, what }) = verified {
         evidence.reject(RejectedBlock { number, check });
         return Err(NodeError::InvalidBlock { host: upstream.verifier().host().to_owned(), number, check, what });
+    }
+    if Numbering::of(&receipts) == Numbering::Wrong {
+        evidence.misnumbered(number, upstream.verifier().host());
     }
     let joined = join_receipts(block, receipts).map_err(as_node_error)?;
     evidence.accept(number);

@@ -11,12 +11,13 @@ use std::time::Duration;
 
 use domain::{Address, B256, BlockNumber, Bytes, CreationId, Transaction, TransactionDetail, TransactionFailure};
 use futures::future::BoxFuture;
+use tokio::sync::Semaphore;
 
 use crate::{
     client::NodeClient,
     endpoint::{health::Operation, upstream::Upstream},
     error::NodeError,
-    traced::{BlockCalls, CallTree, InternalCall, StateChanges},
+    traced::{BlockCalls, CallTree, StateChanges, TracedTransaction},
 };
 
 /// Attempts at a trace, which costs the node more than other calls. Five: if a fifth of the requests fail, one trace in three thousand
@@ -37,7 +38,7 @@ impl NodeClient {
     }
 
     /// The calls inside a transaction that move value or create contracts; None if the node does not support tracing.
-    pub fn find_internal_calls(&self, hash: B256) -> BoxFuture<'_, Result<Option<Vec<InternalCall>>, NodeError>> {
+    pub fn find_internal_calls(&self, hash: B256) -> BoxFuture<'_, Result<Option<TracedTransaction>, NodeError>> {
         Box::pin(async move {
             let request = |_, upstream: Upstream| async move { internal::trace_transaction(&upstream, hash).await };
             self.with_retries(Operation::Trace, self.trace_tries(), request).await
@@ -60,16 +61,29 @@ impl NodeClient {
         })
     }
 
-    /// The calls inside every transaction of a block that move value or create contracts, in order,
-    /// with the transaction's hash if the node sends it. The timeout counts from when the request is sent.
+    /// The calls inside every transaction of a block that move value or create contracts, in order. The timeout counts from when the request is sent.
     pub fn find_internal_calls_of_block(
         &self,
         number: BlockNumber,
         timeout: Duration,
     ) -> BoxFuture<'_, Result<Option<BlockCalls>, NodeError>> {
+        static UNBOUNDED: Semaphore = Semaphore::const_new(Semaphore::MAX_PERMITS);
+        self.find_internal_calls_of_block_within(number, timeout, &UNBOUNDED)
+    }
+
+    /// The same with a permit for each request while it is in flight: none is held in a pause between two attempts.
+    pub fn find_internal_calls_of_block_within<'a>(
+        &'a self,
+        number: BlockNumber,
+        timeout: Duration,
+        in_flight: &'a Semaphore,
+    ) -> BoxFuture<'a, Result<Option<BlockCalls>, NodeError>> {
         Box::pin(async move {
-            let request =
-                |_, upstream: Upstream| async move { internal::trace_block(&upstream, number, timeout).await };
+            let request = |_, upstream: Upstream| async move {
+                // The semaphore is never closed, so there is no error.
+                let _permit = in_flight.acquire().await.ok();
+                internal::trace_block(&upstream, number, timeout).await
+            };
             self.with_retries(Operation::Trace, self.trace_tries(), request).await
         })
     }

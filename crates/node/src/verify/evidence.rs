@@ -30,6 +30,8 @@ pub(crate) struct Evidence {
     types: AtomicU8,
     /// A transactions root was correct for a block with blob transactions.
     blob_roots: AtomicBool,
+    /// One more than the oldest block whose receipts root covered statuses; 0 if none did.
+    status_from: AtomicU64,
     /// Blocks that could not be fully proven.
     unproven: AtomicU64,
     reported: Mutex<HashSet<String>>,
@@ -77,6 +79,30 @@ impl Evidence {
 
     pub(super) fn blob_root_proven(&self) {
         self.blob_roots.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether receipts of this block have a status and no root of the state.
+    pub(super) fn has_status_at(&self, number: BlockNumber) -> bool {
+        (1..=number.saturating_add(1)).contains(&self.status_from.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn status_proven(&self, number: BlockNumber) {
+        let older = |known: u64| (known == 0 || number < known - 1).then_some(number.saturating_add(1));
+        // An error says that an older block is known.
+        let _ = self.status_from.fetch_update(Ordering::Relaxed, Ordering::Relaxed, older);
+    }
+
+    /// Logs once that an endpoint numbers logs wrongly.
+    pub(crate) fn misnumbered(&self, number: BlockNumber, host: &str) {
+        let why = format!("{host} numbers logs wrongly");
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if reported.insert(why) {
+            tracing::warn!(
+                block = number,
+                node = host,
+                "the node numbers logs wrongly: their indexes are derived from their order"
+            );
+        }
     }
 
     /// Logs each reason once: it applies to a whole chain, or to all blocks after a fork.

@@ -10,20 +10,23 @@ use crate::decode::{RawLog, RawReceipt};
 
 const DEPOSIT: u64 = 0x7e;
 
-/// How the status of a failed transaction is encoded. The two encodings never collide, so a correct root in either one
-/// proves the receipts.
+/// How the outcome of a transaction is encoded. The encodings never collide, so a correct root in any of them proves the
+/// receipts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FailedStatus {
-    /// Per specification.
-    Empty,
-    /// As ganache does.
-    ZeroByte,
+pub(super) enum EncodedOutcome {
+    /// Per specification, the status; before Byzantium the root of the state.
+    AsServed,
+    /// As ganache encodes a failure.
+    FailureIsZeroByte,
+    /// The root of the state, of a node that serves a status beside it.
+    StateRoot,
 }
 
 /// Appends the encoding that the receipts root covers. None if the receipt lacks a field.
-pub(super) fn encode(receipt: &RawReceipt, bloom: &Bloom, failed: FailedStatus, out: &mut Vec<u8>) -> Option<()> {
+pub(super) fn encode(receipt: &RawReceipt, bloom: &Bloom, outcome: EncodedOutcome, out: &mut Vec<u8>) -> Option<()> {
     let gas = receipt.cumulative_gas_used?.0;
-    let root = match (receipt.status, &receipt.root) {
+    let status = receipt.status.filter(|_| outcome != EncodedOutcome::StateRoot);
+    let root = match (status, &receipt.root) {
         (Some(_), _) => None,
         (None, root) => Some(root.as_ref()?.get()?),
     };
@@ -32,9 +35,9 @@ pub(super) fn encode(receipt: &RawReceipt, bloom: &Bloom, failed: FailedStatus, 
         out.push(u8::try_from(tx_type).ok()?);
     }
     list(out, |out| {
-        match (receipt.status, root) {
+        match (status, root) {
             (None, Some(root)) => root.encode(out),
-            (Some(status), _) if status.0 == 0 && failed == FailedStatus::ZeroByte => out.push(0),
+            (Some(status), _) if status.0 == 0 && outcome == EncodedOutcome::FailureIsZeroByte => out.push(0),
             (status, _) => (status.unwrap_or_default().0 != 0).encode(out),
         }
         gas.encode(out);

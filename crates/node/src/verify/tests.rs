@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    decode::{RawGenesis, decode},
+    decode::{Quantity, RawGenesis, decode},
     verify::arrange_receipts,
 };
 
@@ -325,6 +325,50 @@ fn the_genesis_block_shows_how_a_chain_hashes_headers() {
     );
 }
 
+/// Checks the receipts root of a block before Byzantium, of a chain that is known to hash headers like Ethereum.
+fn check_old_receipts(evidence: &Arc<Evidence>, change: impl Fn(&mut RawReceipt)) -> Result<(), Contradiction> {
+    evidence.header_proven();
+    let mut block: RawBlock = decode(include_bytes!("../../fixtures/frontier.block.json")).unwrap().unwrap();
+    let read =
+        || -> Vec<RawReceipt> { decode(include_bytes!("../../fixtures/frontier.receipts.json")).unwrap().unwrap() };
+    let blooms: Vec<Bloom> = read().iter().map(|receipt| Blooms::default().of(receipt)).collect();
+    let encode = |(receipt, bloom): (&RawReceipt, &Bloom)| {
+        let mut out = Vec::new();
+        receipt::encode(receipt, bloom, EncodedOutcome::AsServed, &mut out).unwrap();
+        out
+    };
+    let encodings: Vec<_> = read().iter().zip(&blooms).map(encode).collect();
+    let root = json!(ordered_trie_root_encoded(&encodings).to_string());
+    block.receipts_root = Some(serde_json::from_value(root).unwrap());
+    let mut receipts = read();
+    receipts.iter_mut().for_each(change);
+    let verifier = BlockVerifier::new(BlockChecks::Full, Arc::clone(evidence), "node".to_owned());
+    verifier.check_receipts_root(&block, &receipts, &blooms)
+}
+
+#[test]
+fn a_receipt_before_byzantium_without_its_root_leaves_its_block_unproven() {
+    let checked = |change: fn(&mut RawReceipt)| {
+        let evidence = Arc::default();
+        (check_old_receipts(&evidence, change), evidence.unproven_blocks())
+    };
+    assert_eq!(checked(|_| {}), (Ok(()), 0));
+    let both: fn(&mut RawReceipt) = |receipt| receipt.status = Some(Quantity(1));
+    assert_eq!(checked(both), (Ok(()), 0), "the root is there");
+    let instead: fn(&mut RawReceipt) = |receipt| (receipt.status, receipt.root) = (Some(Quantity(1)), None);
+    assert_eq!(checked(instead), (Ok(()), 1));
+    assert_eq!(checked(|receipt| receipt.root = None), (Ok(()), 1));
+    // A younger block with a status says nothing of this one, an older one does.
+    let number = 46_147;
+    for (proven, is_refused) in [(number + 1, false), (number, true), (number - 1, true)] {
+        let evidence = Arc::default();
+        Evidence::status_proven(&evidence, proven + 7);
+        evidence.status_proven(proven);
+        let refused = check_old_receipts(&evidence, instead).err().map(|contradiction| contradiction.check);
+        assert_eq!(refused, is_refused.then_some(BlockCheck::ReceiptsRoot));
+    }
+}
+
 /// A block of ganache with one transaction, which failed.
 fn from_ganache() -> Served {
     let read = |text| serde_json::from_str::<Value>(text).unwrap();
@@ -404,7 +448,7 @@ fn the_nonce_of_a_deposit_receipt_is_encoded_if_it_has_a_version() {
         }});
         let receipt: RawReceipt = decode(receipt.to_string().as_bytes()).unwrap().unwrap();
         let mut out = Vec::new();
-        receipt::encode(&receipt, &Bloom::ZERO, FailedStatus::Empty, &mut out).unwrap();
+        receipt::encode(&receipt, &Bloom::ZERO, EncodedOutcome::AsServed, &mut out).unwrap();
         out
     };
     let bloom = "00".repeat(256);

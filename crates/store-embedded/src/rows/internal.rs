@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Increased by every change of these rows that other versions cannot read.
-pub(super) const LAYOUT: u32 = 0;
+pub(super) const LAYOUT: u32 = 1;
 
 /// An internal transaction with its parties as ids. Its block is that of its transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,15 +24,25 @@ pub(crate) struct InternalRow {
     pub(crate) error: Option<String>,
 }
 
-const KINDS: [InternalKind; 4] =
-    [InternalKind::Call, InternalKind::Create, InternalKind::Create2, InternalKind::SelfDestruct];
+const KINDS: [InternalKind; 6] = [
+    InternalKind::Call,
+    InternalKind::Create,
+    InternalKind::Create2,
+    InternalKind::SelfDestruct,
+    InternalKind::Transfer,
+    InternalKind::Burn,
+];
 /// Errors that nearly all failed calls have.
 const COMMON_ERRORS: [&str; 2] = ["execution reverted", "out of gas"];
 
+/// The lower bits of the kind, and where its upper bit is.
 const KIND_BITS: u8 = 0b0011;
+const KIND_WIDTH: u32 = 2;
+const KIND_SHIFT: u32 = 7;
 const HAS_TO: u8 = 0b0100;
 /// From this bit on: 0 without an error, 1 for one in the row, then the common ones.
 const ERROR_SHIFT: u32 = 3;
+const ERROR_BITS: u8 = 0b0011;
 const OTHER_ERROR: u8 = 1;
 
 impl InternalRow {
@@ -69,12 +79,20 @@ impl InternalRow {
     }
 
     pub(crate) fn to_row(&self) -> Vec<u8> {
-        let kind = (0_u8..).zip(KINDS).find(|(_, kind)| *kind == self.kind).map_or(0, |(bits, _)| bits);
+        let kind: u8 = match self.kind {
+            InternalKind::Call => 0,
+            InternalKind::Create => 1,
+            InternalKind::Create2 => 2,
+            InternalKind::SelfDestruct => 3,
+            InternalKind::Transfer => 4,
+            InternalKind::Burn => 5,
+        };
         let error = self.error.as_deref().map_or(0, |error| {
             let common = (OTHER_ERROR + 1..).zip(COMMON_ERRORS).find(|(_, common)| *common == error);
             common.map_or(OTHER_ERROR, |(bits, _)| bits)
         });
         let mut row = RowWriter::with_capacity(40);
+        let kind = kind & KIND_BITS | kind >> KIND_WIDTH << KIND_SHIFT;
         row.byte(kind | if self.to.is_some() { HAS_TO } else { 0 } | error << ERROR_SHIFT);
         row.varint(self.tx);
         row.varint(self.position);
@@ -95,11 +113,12 @@ impl InternalRow {
         const UNKNOWN: StoreError = StoreError::Corrupt("an internal transaction of an unknown kind");
         let mut row = RowReader::new(row);
         let head = row.byte()?;
-        let kind = *KINDS.get(usize::from(head & KIND_BITS)).ok_or(UNKNOWN)?;
+        let kind = head & KIND_BITS | head >> KIND_SHIFT << KIND_WIDTH;
+        let kind = *KINDS.get(usize::from(kind)).ok_or(UNKNOWN)?;
         let (tx, position, from) = (row.varint()?, row.varint()?, row.varint()?);
         let to = (head & HAS_TO != 0).then(|| row.varint()).transpose()?;
         let (value, gas, gas_used) = (row.amount()?, row.varint()?, row.varint()?);
-        let error = match head >> ERROR_SHIFT {
+        let error = match head >> ERROR_SHIFT & ERROR_BITS {
             0 => None,
             OTHER_ERROR => Some(row.text()?),
             common => {
@@ -117,7 +136,8 @@ mod tests {
 
     #[test]
     fn a_row_is_read_back() {
-        for (kind, error) in KINDS.into_iter().zip([None, Some("out of gas"), Some("invalid opcode"), Some("")]) {
+        let errors = [None, Some("out of gas"), Some("invalid opcode"), Some("")];
+        for (kind, error) in KINDS.into_iter().flat_map(|kind| errors.map(|error| (kind, error))) {
             let row = InternalRow {
                 tx: 1 << 30,
                 position: 10_000,

@@ -16,6 +16,7 @@ const HAS_RECEIVER: u8 = 2;
 const CREATED: u8 = 4;
 const HAS_METHOD: u8 = 8;
 const HAS_CHARGES: u8 = 16;
+const STATUS_UNKNOWN: u8 = 32;
 
 /// How the payment of charges is written.
 const PAID_IN_COIN: u8 = 0;
@@ -38,6 +39,7 @@ pub(crate) struct TransactionRow {
     pub(crate) gas_price: u128,
     pub(crate) charges: Option<Box<Charges>>,
     pub(crate) succeeded: bool,
+    pub(crate) status_known: bool,
     pub(crate) method: Option<Selector>,
     /// It begins with the selector, if there is one.
     pub(crate) input: Option<Bytes>,
@@ -59,6 +61,7 @@ impl TransactionRow {
             gas_price: tx.gas_price,
             charges: tx.charges.clone(),
             succeeded: tx.succeeded,
+            status_known: tx.status_known,
             method: tx.method,
             input: tx.input.clone(),
         }
@@ -88,6 +91,7 @@ impl TransactionRow {
             gas_price: self.gas_price,
             charges: self.charges,
             succeeded: self.succeeded,
+            status_known: self.status_known,
             method: self.method,
             input: self.input,
         })
@@ -101,7 +105,8 @@ impl TransactionRow {
                 | flag(self.to.is_some(), HAS_RECEIVER)
                 | flag(self.created.is_some(), CREATED)
                 | flag(self.method.is_some(), HAS_METHOD)
-                | flag(self.charges.is_some(), HAS_CHARGES),
+                | flag(self.charges.is_some(), HAS_CHARGES)
+                | flag(!self.status_known, STATUS_UNKNOWN),
         );
         row.bytes(self.hash.as_slice());
         row.varint(self.block_number);
@@ -135,6 +140,7 @@ impl TransactionRow {
         let has = |flag: u8| flags & flag != 0;
         let mut read = Self {
             succeeded: has(SUCCEEDED),
+            status_known: !has(STATUS_UNKNOWN),
             hash: row.hash()?,
             block_number: row.varint()?,
             from: row.varint()?,

@@ -8,7 +8,7 @@ use tokio_postgres::{Row, types::Type};
 use super::Rows;
 use crate::{
     binary_copy::copy,
-    internal::KINDS,
+    internal::{KINDS, number_of},
     numeric::Numeric,
     rows::{RowExt, int8},
 };
@@ -25,7 +25,7 @@ pub(crate) struct InternalCopy {
 
 pub(crate) async fn copy_internal_transactions(tx: &Transaction<'_>, rows: &[InternalCopy]) -> Result<(), StoreError> {
     copy(tx, "internal_transaction", rows, |row, out| {
-        let kind = (0_i16..).zip(KINDS).find(|(_, kind)| *kind == row.event.kind).map_or(0, |(number, _)| number);
+        let kind = number_of(row.event.kind);
         out.row(&[
             (Type::INT8, &row.id),
             (Type::INT8, &int8(row.tx)),

@@ -45,7 +45,7 @@ pub(crate) async fn copy_transactions(
             (Type::INT8, &int8(tx.nonce)),
             (Type::INT8, &int8(tx.gas_used)),
             (Type::NUMERIC, &Numeric::from(tx.gas_price)),
-            (Type::BOOL, &tx.succeeded),
+            (Type::BOOL, &tx.status_known.then_some(tx.succeeded)),
             (Type::BYTEA, &tx.method.as_ref().map(|method| method.as_slice())),
             (Type::NUMERIC, &charged(|charges| charges.blob)),
             (Type::NUMERIC, &charged(|charges| charges.l1)),
@@ -71,6 +71,7 @@ pub(crate) const TRANSACTIONS: Rows = Rows {
 
 pub(crate) fn transaction_from_row(row: &Row) -> Result<Transaction, StoreError> {
     let index = row.value::<i64>(5)?;
+    let succeeded = row.value::<Option<bool>>(14)?;
     let method = row.value::<Option<&[u8]>>(15)?;
     let method = method.map(|method| Selector::try_from(method).map_err(|_| StoreError::Corrupt("a selector")));
     Ok(Transaction {
@@ -89,7 +90,8 @@ pub(crate) fn transaction_from_row(row: &Row) -> Result<Transaction, StoreError>
         cumulative_gas_used: row.option_u64(21)?,
         gas_price: row.u128(13)?,
         charges: charges_from_row(row, 16)?.boxed(),
-        succeeded: row.value(14)?,
+        succeeded: succeeded.unwrap_or(true),
+        status_known: succeeded.is_some(),
         method: method.transpose()?,
         input: row.value::<Option<&[u8]>>(22)?.map(Bytes::copy_from_slice),
     })

@@ -129,7 +129,12 @@ pub(super) async fn show(
     let (transfer_count, trade_count) =
         overview.as_ref().map(|overview| (overview.transfer_count, overview.trade_count)).unwrap_or_default();
     let log_count = overview.as_ref().map_or(0, |overview| overview.log_count);
-    let internal_count = overview.as_ref().map_or(0, |overview| overview.internal_tx_count);
+    // Without traces, how many there are is not known.
+    let internal_count = match &overview {
+        Some(overview) if overview.traced_range.is_none() => "?".to_owned(),
+        Some(overview) => grouped(overview.internal_tx_count),
+        None => grouped(0),
+    };
     let (summary, token) = overview.map(|overview| (overview.summary, overview.token)).unzip();
     let (creation, token) = (summary.as_ref().and_then(|summary| summary.creation), token.flatten());
     let full = address.to_checksum(None);
@@ -192,7 +197,7 @@ pub(super) async fn show(
                 .map(|summary| Seen { first: Moment::of(summary.first_seen), last: Moment::of(summary.last_seen) }),
             transfer_count: grouped(transfer_count),
             trade_count: grouped(trade_count),
-            internal_count: grouped(internal_count),
+            internal_count,
             log_count: grouped(log_count),
             token: token.map(|token| names.token(address, &token.metadata.symbol, &token.metadata.name)),
             creator: creation.map(|creation| names.address(creation.creator)),

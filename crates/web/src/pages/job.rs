@@ -38,10 +38,10 @@ enum Progress {
 impl Progress {
     fn of(status: &JobStatus) -> Self {
         match (&status.job.result, &status.stage) {
-            (Some(result), _) if matches!(result.verdict, JobVerdict::Verified { .. }) => {
-                Self::Verified(result.message.clone())
-            }
-            (Some(result), _) => Self::Failed(result.message.clone()),
+            (Some(result), _) => match result.verdict {
+                JobVerdict::Verified { .. } => Self::Verified(result.message.clone()),
+                JobVerdict::Refused { .. } | JobVerdict::Failed(_) => Self::Failed(result.message.clone()),
+            },
             (None, Some(stage)) => Self::Pending(stage.to_string()),
             (None, None) => {
                 Self::Failed("The server was restarted before the verification ended: submit it again.".to_owned())

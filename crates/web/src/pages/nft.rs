@@ -57,7 +57,10 @@ enum Tab {
 
 impl Tab {
     fn is_holders(&self) -> bool {
-        matches!(self, Self::Holders(_))
+        match self {
+            Self::Holders(_) => true,
+            Self::Transfers(_) => false,
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use axum::{
 };
 use contracts::{KnownInterface, decode::Decoded, revert_reason, standards};
 use domain::{
-    Address, B256, BlockId, FailureSource, Fee, InternalFilter, Order, Page, PageRequest, Transaction,
+    Address, B256, BlockId, FailureSource, Fee, InternalFilter, Order, Outcome, Page, PageRequest, Transaction,
     TransactionDetail, U256,
 };
 use fee::FeeView;
@@ -49,7 +49,7 @@ struct TransactionPage {
     frame: Frame,
     hash: String,
     summary: Vec<Part>,
-    succeeded: bool,
+    outcome: &'static str,
     failure: Option<Failure>,
     block: BlockLink,
     confirmations: String,
@@ -146,7 +146,11 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     let (time, value) = (Moment::of(tx.timestamp), names.coin(tx.value));
     let description = format!(
         "{} transaction on {} in block {} at {}: {method} from {} {}, value {}.",
-        if tx.succeeded { "Successful" } else { "Failed" },
+        match tx.outcome() {
+            Outcome::Succeeded => "Successful",
+            Outcome::Failed => "Failed",
+            Outcome::Unknown => "A",
+        },
         names.chain,
         grouped(tx.block_number),
         time.exact(),
@@ -165,7 +169,7 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
                 .live_if(!app.is_final(tx.block_number)),
             hash: full,
             summary: summary.summary(),
-            succeeded: tx.succeeded,
+            outcome: tx.outcome().name(),
             failure,
             block: BlockLink::new(tx.block_number),
             confirmations: grouped(tip.saturating_sub(tx.block_number) + 1),

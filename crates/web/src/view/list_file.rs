@@ -4,7 +4,7 @@ use axum::{
     http::header::{CONTENT_DISPOSITION, CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
-use domain::{Block, InternalTransaction, Transaction, Transfer, UtcTime};
+use domain::{Block, InternalTransaction, Outcome, Transaction, Transfer, UtcTime};
 use serde_json::Value;
 
 /// A row of a file. Amounts are in the smallest unit, as the API has them.
@@ -91,7 +91,11 @@ impl FileRow for Transaction {
             address(self.created),
             self.value.to_string(),
             self.fee().to_string(),
-            self.succeeded.to_string(),
+            match self.outcome() {
+                Outcome::Succeeded => "true".to_owned(),
+                Outcome::Failed => "false".to_owned(),
+                Outcome::Unknown => String::new(),
+            },
             self.nonce.to_string(),
         ]
     }

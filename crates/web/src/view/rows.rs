@@ -48,7 +48,7 @@ pub(crate) struct TransactionRow {
     pub(crate) value: Amount,
     /// None if it was paid in a token.
     pub(crate) fee: Option<Amount>,
-    pub(crate) succeeded: bool,
+    pub(crate) outcome: &'static str,
 }
 
 impl TransactionRow {
@@ -65,7 +65,7 @@ impl TransactionRow {
             created: tx.created.map(|created| names.address(created)),
             value: names.coin(tx.value),
             fee: Fee::of(tx, None).currency.is_none().then(|| names.coin(tx.fee())),
-            succeeded: tx.succeeded,
+            outcome: tx.outcome().name(),
         }
     }
 }

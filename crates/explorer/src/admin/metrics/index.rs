@@ -38,6 +38,16 @@ pub(super) fn write(text: &mut Text, sync: &SyncStatus, stats: Option<&Stats>, p
     .value(progress.transactions());
     text.histogram("explorer_reorg_depth_blocks", "Blocks that a reorg has reverted; the count is that of the reorgs.")
         .buckets(&[], &progress.reorg_depths);
+    text.counter(
+        "explorer_contract_lookups_given_up_total",
+        "Lookups of pools and token standards that blocks went on without, since contract calls failed.",
+    )
+    .value(progress.lookups_given_up());
+    text.counter(
+        "explorer_native_log_disagreements_total",
+        "Blocks whose trace moved other coins than their logs (EIP-7708) say.",
+    )
+    .value(progress.native_disagreements());
 }
 
 fn name_of(phase: &SyncPhase) -> &'static str {

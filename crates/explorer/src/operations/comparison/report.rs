@@ -54,7 +54,9 @@ impl fmt::Display for Report {
             }
             match run.fault {
                 Fault::Single => write_each(f, *first, differences)?,
-                _ => writeln!(f, "{run}")?,
+                Fault::NotInIndex | Fault::NotAtNode | Fault::OtherBlock | Fault::Transactions { .. } => {
+                    writeln!(f, "{run}")?;
+                }
             }
         }
         Ok(())

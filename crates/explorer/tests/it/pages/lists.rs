@@ -152,27 +152,22 @@ async fn holders_have_their_share_of_the_supply_and_lists_of_tokens_have_files()
     let (node, _) = DevNode::with_traffic(300).await;
     let explorer = unlimited(&node).await;
     let tokens = explorer.json("/api/v1/tokens?limit=100").await["tokens"].as_array().unwrap().clone();
-    let mut with_shares = 0;
     let held: Vec<&Value> = tokens.iter().filter(|token| token["holderCount"] != 0).collect();
     for token in held.iter().map(|token| token["address"].as_str().unwrap()) {
-        // Holders and the supply lag behind the tip.
+        // Holders and the supply lag behind the tip; contracts that do not tell their supply have one from transfers.
         let shares = eventually("the shares of all holders", async || {
             let expected = expected_shares(&explorer, token).await;
             let file = explorer.get(&format!("/token/{token}?tab=holders&limit=100&format=csv")).await.text;
             let shares: Vec<String> =
                 file.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().to_owned()).collect();
-            (shares == expected && !shares.is_empty()).then_some(shares)
+            (shares == expected && shares.first().is_some_and(|share| !share.is_empty())).then_some(shares)
         })
         .await;
         let page = explorer.get(&format!("/token/{token}?tab=holders&limit=100")).await.text;
-        assert_eq!(page.contains("Largest holders"), !shares[0].is_empty(), "{token} {page}");
-        if !shares[0].is_empty() {
-            assert!(page.contains(&format!(": {}\"", shares[0].replace('<', "&#60;"))), "{shares:?} {page}");
-            with_shares += 1;
-        }
+        assert!(page.contains("Largest holders"), "{token} {page}");
+        assert!(page.contains(&format!(": {}\"", shares[0].replace('<', "&#60;"))), "{shares:?} {page}");
     }
-    // Contracts that do not tell their supply are among them.
-    assert!(with_shares >= 3 && with_shares == held.len(), "{with_shares} of {}", held.len());
+    assert!(held.len() >= 3, "{held:?}");
 
     let holder = explorer.json("/api/v1/transactions").await["transactions"][0]["fromAddress"].clone();
     let (holder, token) = (holder.as_str().unwrap(), tokens[0]["address"].as_str().unwrap());

@@ -32,6 +32,7 @@ async fn a_payment_has_the_documented_fields_and_no_others() {
         "gasUsed": "21000",
         "fee": (inclusion.transaction().effective_gas_price * 21_000).to_string(),
         "status": true,
+        "statusKnown": true,
         "timestamp": "2023-11-14T22:13:23.000Z",
         "blockHash": inclusion.block.hash(),
         "index": 0,

@@ -64,9 +64,9 @@ struct Chain {
     creations: BTreeMap<String, (Value, Value)>,
     /// Contracts with at least one transfer.
     tokens: BTreeSet<String>,
-    /// Blocks that executed code and have no trace.
+    /// Blocks that may have executed code and have no trace.
     untraced_blocks: u64,
-    /// Whether the newest block executed code.
+    /// Whether the newest block may have executed code.
     code_ran: bool,
 }
 
@@ -81,7 +81,7 @@ impl Chain {
         let time = iso(quantity(&block["timestamp"]));
         self.see(&block["miner"], &time);
         let transactions = block["transactions"].as_array().unwrap();
-        self.code_ran = receipts.iter().any(|receipt| receipt["status"] == "0x1" && receipt["gasUsed"] != "0x5208");
+        self.code_ran = receipts.iter().any(|receipt| receipt["status"] == "0x1");
         for (tx, receipt) in transactions.iter().zip(receipts) {
             self.add_transaction(block, tx, receipt, &time);
         }
@@ -130,6 +130,7 @@ impl Chain {
             "gasUsed": decimal(&receipt["gasUsed"]),
             "fee": fee.to_string(),
             "status": succeeded,
+            "statusKnown": true,
             "timestamp": time,
             "blockHash": block["hash"],
             "index": quantity(&tx["transactionIndex"]),

@@ -2,7 +2,7 @@
 //! what the test says, and nothing that an EVM computed.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     net::{Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex},
 };
@@ -265,9 +265,13 @@ pub(crate) fn seal(draft: &Draft, parent: Option<&Value>) -> Sealed {
 /// What the node has beside blocks.
 #[derive(Debug, Clone, Default)]
 struct Script {
-    /// The answer to a method with these parameters, as they are in the request.
+    /// The answer to a method with these parameters, as they are in the request, or with any.
     answers: HashMap<(String, String), Value>,
+    /// Methods that fail.
+    failing: HashSet<String>,
 }
+
+const ANY: &str = "*";
 
 #[derive(Debug)]
 struct Inner {
@@ -317,9 +321,35 @@ impl ReplayNode {
     }
 
     /// Answers a method with these parameters from now on.
-    #[expect(dead_code, reason = "for tests of the state of accounts")]
     pub(crate) fn answer(&self, method: &str, params: &Value, answer: Value) {
         self.inner.state.lock().unwrap().answers.insert((method.to_owned(), params.to_string()), answer);
+    }
+
+    /// Answers a method with any other parameters from now on.
+    pub(crate) fn answer_all(&self, method: &str, answer: Value) {
+        self.inner.state.lock().unwrap().answers.insert((method.to_owned(), ANY.to_owned()), answer);
+    }
+
+    /// Answers a method with an error from now on.
+    pub(crate) fn fail(&self, method: &str) {
+        self.inner.state.lock().unwrap().failing.insert(method.to_owned());
+    }
+
+    pub(crate) fn heal(&self, method: &str) {
+        self.inner.state.lock().unwrap().failing.remove(method);
+    }
+
+    /// Changes fields of a receipt as it is served, and not what the hash of its block covers.
+    pub(crate) fn serve_receipt(&self, block: usize, index: usize, fields: Value) {
+        set(&mut self.inner.blocks.lock().unwrap()[block].receipts[index], fields);
+    }
+
+    /// Serves the logs of a block with these indexes.
+    pub(crate) fn number_logs(&self, block: usize, index: impl Fn(usize) -> u64) {
+        let mut blocks = self.inner.blocks.lock().unwrap();
+        let receipts = blocks[block].receipts.iter_mut();
+        let logs = receipts.flat_map(|receipt| receipt["logs"].as_array_mut().unwrap());
+        logs.enumerate().for_each(|(position, log)| log["logIndex"] = json!(format!("{:#x}", index(position))));
     }
 
     /// Waits until all blocks are indexed.
@@ -349,7 +379,14 @@ async fn serve(State(inner): State<Arc<Inner>>, Json(request): Json<Value>) -> J
 impl Inner {
     fn respond(&self, call: &Value) -> Value {
         let (method, params) = (call["method"].as_str().unwrap(), &call["params"]);
-        let scripted = self.state.lock().unwrap().answers.get(&(method.to_owned(), params.to_string())).cloned();
+        let state = self.state.lock().unwrap();
+        if state.failing.contains(method) {
+            let error = json!({"code": -32_603, "message": "out of memory"});
+            return json!({"jsonrpc": "2.0", "id": call["id"], "error": error});
+        }
+        let found = |params: String| state.answers.get(&(method.to_owned(), params)).cloned();
+        let scripted = found(params.to_string()).or_else(|| found(ANY.to_owned()));
+        drop(state);
         match scripted.or_else(|| self.result(method, params)) {
             Some(result) => json!({"jsonrpc": "2.0", "id": call["id"], "result": result}),
             None => json!({

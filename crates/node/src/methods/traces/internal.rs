@@ -10,12 +10,12 @@ use crate::{
     endpoint::{call::Call, upstream::Upstream},
     error::NodeError,
     rpc_method::RpcMethod,
-    traced::{BlockCalls, InternalCall},
+    traced::{BlockCalls, TracedTransaction},
 };
 
 /// The internal calls of one transaction; None if the node does not trace or does not have the transaction.
-pub(crate) async fn trace_transaction(upstream: &Upstream, hash: B256) -> Result<Option<Vec<InternalCall>>, NodeError> {
-    Ok(trace_transaction_as::<RawCalls>(upstream, hash).await?.map(|RawCalls(calls)| calls))
+pub(crate) async fn trace_transaction(upstream: &Upstream, hash: B256) -> Result<Option<TracedTransaction>, NodeError> {
+    Ok(trace_transaction_as::<RawCalls>(upstream, hash).await?.map(|RawCalls(traced)| traced))
 }
 
 /// None if the node does not trace blocks.
@@ -31,8 +31,5 @@ pub(crate) async fn trace_block(
         return Ok(Some(traced.0));
     }
     let call = Call::new(RpcMethod::TraceBlock, format!(r#"["{number:#x}"]"#)).within(timeout);
-    let Some(RawFlatCalls(traced)) = trace(upstream, call, &capabilities.lacks_flat_traces).await? else {
-        return Ok(None);
-    };
-    Ok(Some(traced.into_iter().map(|(hash, calls)| (Some(hash), calls)).collect()))
+    Ok(trace(upstream, call, &capabilities.lacks_flat_traces).await?.map(|RawFlatCalls(traced)| traced))
 }

@@ -153,6 +153,9 @@ fn reason(inexact: Inexact) -> &'static str {
         }
         Inexact::PartialIndex => "The index does not begin with the first block: transfers before it are missing.",
         Inexact::MinedBlocks => "This address produced blocks: rewards and tips are not indexed.",
+        Inexact::UnknownOutcome => {
+            "It is not known whether some transactions succeeded: their receipts have no status."
+        }
         Inexact::NoInternalTransactions => "Internal transactions are not indexed for these blocks.",
         Inexact::SelfDestruct => "The contract destroyed itself, and coins may have been lost with it.",
         Inexact::BalanceOfOtherBlock => "The node did not return the newest balance: that of another block is used.",

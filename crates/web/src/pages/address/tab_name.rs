@@ -46,12 +46,25 @@ impl TabName {
 
     /// Whether it is a list, which new blocks change.
     pub(super) fn is_list(self) -> bool {
-        !matches!(self, Self::Balance | Self::Contract)
+        match self {
+            Self::Transactions
+            | Self::Transfers
+            | Self::Tokens
+            | Self::Nfts
+            | Self::Approvals
+            | Self::Trades
+            | Self::Internal
+            | Self::Logs => true,
+            Self::Balance | Self::Contract => false,
+        }
     }
 
     /// Whether its list is offered as a file.
     pub(super) fn has_file(self) -> bool {
-        matches!(self, Self::Transactions | Self::Transfers | Self::Tokens | Self::Trades | Self::Internal)
+        match self {
+            Self::Transactions | Self::Transfers | Self::Tokens | Self::Trades | Self::Internal => true,
+            Self::Balance | Self::Nfts | Self::Approvals | Self::Logs | Self::Contract => false,
+        }
     }
 
     /// The conditions of its list; None if it cannot be filtered.
@@ -60,7 +73,13 @@ impl TabName {
             Self::Transactions => Some(ListFields::Method),
             Self::Transfers => Some(ListFields::Token),
             Self::Internal => Some(ListFields::None),
-            _ => None,
+            Self::Tokens
+            | Self::Balance
+            | Self::Nfts
+            | Self::Approvals
+            | Self::Trades
+            | Self::Logs
+            | Self::Contract => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a transaction did, in one line.
 
 use contracts::{abi::AbiJson, decode::Decoded};
-use domain::{Address, Token, TokenKind, Trade, Transaction, Transfer, U256};
+use domain::{Address, Outcome, Token, TokenKind, Trade, Transaction, Transfer, U256};
 
 use crate::view::{AddressLink, Amount, PageNames, TokenLink, TradeRow};
 
@@ -30,8 +30,10 @@ pub(super) struct SummaryInput<'a> {
 
 impl SummaryInput<'_> {
     pub(super) fn summary(&self) -> Vec<Part> {
-        if !self.tx.succeeded {
-            return self.failed();
+        match self.tx.outcome() {
+            Outcome::Succeeded => {}
+            Outcome::Failed => return self.failed(),
+            Outcome::Unknown => return self.unknown(),
         }
         let specific = self.swap().or_else(|| self.approval()).or_else(|| self.transfer());
         specific.unwrap_or_else(|| self.general())
@@ -45,6 +47,17 @@ impl SummaryInput<'_> {
             }
             (Some(to), Some(_)) => vec![text(format!("Failed to call {} on ", self.method)), self.address(to)],
         }
+    }
+
+    /// Its receipt does not tell whether it succeeded.
+    fn unknown(&self) -> Vec<Part> {
+        let mut line = match (self.tx.to, self.tx.method) {
+            (None, _) => vec![text("Meant to create a contract")],
+            (Some(to), None) => vec![text("Meant to send "), self.value(), text(" to "), self.address(to)],
+            (Some(to), Some(_)) => vec![text(format!("Called {} on ", self.method)), self.address(to)],
+        };
+        line.push(text(", with an unknown outcome"));
+        line
     }
 
     /// Trades that follow one another are one swap.
