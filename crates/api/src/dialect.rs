@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use admission::{FairSlots, LimitDecision, Slot, SlotBounds};
 use axum::{
     Router,
     body::{Body, Bytes},
@@ -13,13 +14,7 @@ use futures::future::BoxFuture;
 use verification::VerifyClient;
 
 pub use crate::layers::{DialectAdmission, DialectRules};
-use crate::{
-    error::ApiError,
-    layers::Admission,
-    limits::{FairSlots, LimitDecision, Slot, SlotBounds},
-    params,
-    wire::Problem,
-};
+use crate::{error::ApiError, layers::Admission, params, wire::Problem};
 
 /// Long bodies that may be read at a time before their sender is identified.
 const LONG_BODIES: SlotBounds = SlotBounds { total: 16, per_client: 4 };
@@ -67,11 +62,11 @@ impl Gate {
         Self { admission, bodies: Arc::new(FairSlots::new(LONG_BODIES)) }
     }
 
-    /// Counts a request of a caller with this key, and accepts or rejects it.
-    pub fn check<'a>(&'a self, client: Client, key: Option<&'a str>) -> BoxFuture<'a, Entry> {
+    /// Counts the cost of a request of a caller with this key, and accepts or rejects it.
+    pub fn check<'a>(&'a self, client: Client, key: Option<&'a str>, cost: u32) -> BoxFuture<'a, Entry> {
         Box::pin(async move {
             let identity = self.admission.identify(key.map(str::as_bytes)).await;
-            let (caller, limits) = self.admission.decide(client, identity).await;
+            let (caller, limits) = self.admission.decide(client, identity, cost).await;
             Entry { owner: caller.map(|caller| caller.owner()).map_err(|error| error.problem()), limits }
         })
     }
@@ -81,6 +76,11 @@ impl Gate {
         Box::pin(async move { Entry { owner: Ok(None), limits: self.admission.limits.peek(client).await } })
     }
 
+    /// Whether a request without a key would be accepted now, as far as one can tell without counting it.
+    pub fn has_room(&self, client: Client) -> BoxFuture<'_, bool> {
+        Box::pin(async move { self.admission.limits.peek(client).await.has_room() })
+    }
+
     /// A slot for reading a long body, so that clients cannot fill the memory with bodies before they are identified.
     #[must_use]
     pub fn body_slot(&self, client: Client) -> Option<BodySlot> {
@@ -88,20 +88,28 @@ impl Gate {
     }
 }
 
+/// Whether a body is worth reading to its end, by its beginning.
+type WorthReading<'a> = &'a (dyn Fn(&[u8]) -> bool + Sync);
+
 /// Held while a long body is read.
 pub struct BodySlot(Slot<Client>);
 
 impl BodySlot {
-    /// Reads a complete body, unless it is too long or too slow, or another client needs the slot.
-    pub fn read_body<'a>(
+    /// Reads a complete body, unless it is too long or too slow, or another client needs the slot. None if its first `checked`
+    /// bytes say that it is not worth it.
+    pub fn read_body_if<'a>(
         &'a self,
         headers: &'a HeaderMap,
         body: Body,
         max: usize,
-    ) -> BoxFuture<'a, Result<Bytes, Problem>> {
+        checked: usize,
+        is_worth_reading: WorthReading<'a>,
+    ) -> BoxFuture<'a, Result<Option<Bytes>, Problem>> {
         Box::pin(async move {
             tokio::select! {
-                body = read_body(headers, body, max) => body,
+                body = params::read_body_if(headers, body, max, checked, is_worth_reading) => {
+                    body.map_err(|error| error.problem())
+                }
                 () = self.0.evicted() => Err(ApiError::BodyTooSlow.problem()),
             }
         })

@@ -8,6 +8,7 @@ mod tests;
 
 use std::num::NonZeroU32;
 
+use admission::Area;
 use axum::body::Bytes;
 pub(crate) use responses::{
     BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallFailed, CompilersUnavailable, ImagePending,
@@ -64,7 +65,8 @@ A request may have an id in `X-Request-Id`: at most 128 letters, digits and `-_.
 Without a key, {limit without a key} per IPv4 address or IPv6 /64; with a key in `X-API-Key`, it \
 is 100 or the key's `requestsPerMinute`. Every response under `/api/v1` has the headers `X-RateLimit-Limit`, \
 `X-RateLimit-Remaining` and `X-RateLimit-Reset` (unix seconds, when another request is allowed), and `RateLimit` and \
-`RateLimit-Policy` of the IETF draft. Requests above the limit return 429 with `Retry-After` and do not count. An invalid key \
+`RateLimit-Policy` of the IETF draft. A request costs 1 of the limit unless its description says more, as for a trace or a \
+verification; `X-RateLimit-Cost` has what it cost. Requests above the limit return 429 with `Retry-After` and do not count. An invalid key \
 returns 401 and counts as no key. This document, verification jobs and `/health` are not limited.
 
 To get a key, sign a message with the wallet of an address: see `POST /api/v1/keys`. Keys and webhooks of an owner are only \
@@ -114,7 +116,12 @@ pub(crate) fn complete(document: &mut OpenApi, access: OwnerAccess, index: &Inde
     components.add_security_scheme(SCHEME, SecurityScheme::ApiKey(ApiKey::Header(key)));
     for (path, item) in &mut document.paths.paths {
         let is_limited = path.starts_with("/api/") && path != "/api/v1/openapi.json";
+        let cost = Area::Api.cost(path).filter(|cost| is_limited && *cost > 1);
         for operation in operations(item) {
+            if let Some(cost) = cost {
+                let description = operation.description.take().unwrap_or_default();
+                operation.description = Some(format!("{description}\n\nCosts {cost}.").trim_start().to_owned());
+            }
             add_common_problems(operation, is_limited);
             if index.contain(path) {
                 add_problem::<BadParameter>(operation);

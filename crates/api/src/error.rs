@@ -91,8 +91,8 @@ pub(crate) enum ApiError {
     WebhooksFull,
     #[error("cannot encrypt or decrypt the secret of a webhook")]
     Vault(#[source] VaultError),
-    #[error("too many requests: try again in {retry_after} s{advice}")]
-    RateLimited { retry_after: u64, advice: &'static str },
+    #[error("too many requests: {reason}; try again in {retry_after} s{advice}")]
+    RateLimited { retry_after: u64, reason: String, advice: &'static str },
     #[error("there is nothing at this path")]
     RouteNotFound,
     #[error("no such block is indexed")]

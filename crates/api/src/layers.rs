@@ -12,7 +12,7 @@ mod url_length;
 
 use std::{sync::Arc, time::Duration};
 
-pub(crate) use admission::Admission;
+pub(crate) use self::admission::Admission;
 use axum::{
     Router,
     http::{Method, header},
@@ -25,7 +25,6 @@ use tower_http::cors::{Any, CorsLayer};
 
 use crate::{
     error::ApiError,
-    limits,
     response_cache::{BLOCK, ResponseCache},
 };
 
@@ -56,11 +55,12 @@ fn cors() -> CorsLayer {
             header::RETRY_AFTER,
             request_id::HEADER,
             BLOCK,
-            limits::LIMIT,
-            limits::REMAINING,
-            limits::RESET,
-            limits::RATE_LIMIT,
-            limits::POLICY,
+            ::admission::COST,
+            ::admission::LIMIT,
+            ::admission::REMAINING,
+            ::admission::RESET,
+            ::admission::RATE_LIMIT,
+            ::admission::POLICY,
         ])
         .max_age(PREFLIGHT_MAX_AGE)
         // Every origin gets the same response, so shared caches need no `Vary: Origin`.

@@ -1,6 +1,5 @@
+use admission::LimitDecision;
 use metrics::Counter;
-
-use crate::limits::LimitDecision;
 
 /// What the API counts since the start.
 #[derive(Debug, Default)]
@@ -29,8 +28,7 @@ pub struct RateLimited {
 
 impl RateLimited {
     pub(crate) fn count(&self, decision: &LimitDecision) {
-        let exhausted = decision.quotas().find(|quota| quota.state.remaining == 0);
-        match exhausted.map(|quota| quota.name) {
+        match decision.exceeded().next().map(|quota| quota.name) {
             Some("key") => self.key.increment(),
             Some("ip") => self.ip.increment(),
             _ => self.anonymous.increment(),

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::{Extension, Router};
 
-use crate::{ApiState, dialect::Dialect, document, layers, routes};
+use crate::{ApiState, dialect::Dialect, document, layers, routes, static_document::StaticDocument};
 
 /// The patterns of all routes of the API, without its dialects.
 #[must_use]
@@ -17,7 +17,7 @@ pub fn router(state: ApiState, dialects: Vec<Dialect>) -> Router {
     let resources = routes::index_resources();
     document::complete(&mut document, state.access, &resources);
     document::state_limits(&mut document, state.anonymous_requests);
-    let document = routes::OpenApiDocument::new(document::write(&document));
+    let document = routes::OpenApiDocument(StaticDocument::new("application/json", document::write(&document)));
     let admission = Arc::clone(&state.admission);
     let (cache, indexed_block) = (state.response_cache(), state.indexed_block(resources));
     let mut router = routes.layer(Extension(document)).with_state(Arc::new(state));
@@ -27,4 +27,28 @@ pub fn router(state: ApiState, dialects: Vec<Dialect>) -> Router {
         rules.push(dialect.rules);
     }
     layers::wrap(router, admission, cache, rules, indexed_block)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use admission::{Area, prices};
+
+    use super::*;
+
+    #[test]
+    fn every_route_has_a_price() {
+        let priced: BTreeSet<&str> = prices()
+            .iter()
+            .filter(|price| matches!(price.area, Area::Api | Area::Free))
+            .map(|price| price.route)
+            .collect();
+        let routes = list_routes();
+        let missing: Vec<_> = routes.iter().filter(|route| !priced.contains(route.as_str())).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+        let unknown = prices().iter().filter(|price| price.area == Area::Api).map(|price| price.route);
+        let unknown: Vec<_> = unknown.filter(|price| !routes.iter().any(|route| route == price)).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
 }

@@ -1,5 +1,6 @@
 use std::{fmt, num::NonZeroU32, ops::Deref, sync::Arc};
 
+use admission::{LimitConfig, PageBudget, RateLimits};
 use client_address::TrustedProxies;
 use domain::{BlockNumber, ReplicaStatus, TaskStatus, TokenPrefix};
 use services::Services;
@@ -8,12 +9,11 @@ use tokio::sync::watch;
 use webhooks::Registry;
 
 use crate::{
-    ApiMetrics, LimitConfig, OwnerAccess,
+    ApiMetrics, OwnerAccess,
     dialect::Gate,
     json_response::Freshness,
     keys::{KeyIssuer, KeyRing, KeyUses},
     layers::{Admission, IndexResources, IndexedBlock},
-    limits::RateLimits,
     response_cache::{IndexVersion, ResponseCache},
     streams::Streams,
 };
@@ -31,6 +31,8 @@ pub struct ApiParts {
     pub token_prefix: TokenPrefix,
     pub access: OwnerAccess,
     pub limits: LimitConfig,
+    /// Shared with the pages: for what is not counted against the limits.
+    pub page_budget: Arc<PageBudget>,
     /// Set if other processes serve from the same store, too.
     pub shared_quotas: Option<Arc<dyn SharedQuotas>>,
     pub proxies: TrustedProxies,
@@ -76,8 +78,13 @@ impl ApiState {
         let anonymous_requests = parts.limits.anonymous;
         let limits = RateLimits::new(parts.limits).shared_by(parts.shared_quotas);
         let metrics = Arc::<ApiMetrics>::default();
-        let admission =
-            Admission { keys: Arc::clone(&keys), limits, proxies: parts.proxies, metrics: Arc::clone(&metrics) };
+        let admission = Admission {
+            keys: Arc::clone(&keys),
+            limits,
+            page_budget: parts.page_budget,
+            proxies: parts.proxies,
+            metrics: Arc::clone(&metrics),
+        };
         Self {
             replica: parts.replica,
             tasks: parts.tasks,

@@ -1,6 +1,5 @@
+use admission::{FairSlots, Slot, SlotBounds};
 use client_address::Client;
-
-use crate::limits::{FairSlots, Slot, SlotBounds};
 
 /// The maximum number of open streams: each is a connection.
 const BOUNDS: SlotBounds = SlotBounds { total: 2_000, per_client: 32 };

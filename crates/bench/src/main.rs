@@ -8,6 +8,7 @@ mod calls;
 mod chain;
 mod checks;
 mod compare;
+mod costs;
 mod deliveries;
 mod download;
 mod explorer;
@@ -110,6 +111,10 @@ async fn main() -> anyhow::Result<()> {
     if options.wants(Part::Calls) {
         let chain = RecordedChain::make(calls::CHAIN).await?;
         writeln!(out, "{}", calls::measure(&chain).await?)?;
+    }
+    if options.wants(Part::Costs) {
+        let chain = RecordedChain::make(options.chain()).await?;
+        writeln!(out, "{}", costs::measure(&chain).await?)?;
     }
     if options.wants(Part::Endurance) {
         let chain = RecordedChain::make(options.chain()).await?;

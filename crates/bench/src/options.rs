@@ -118,6 +118,8 @@ pub(crate) enum Part {
     Internal,
     /// Calls to the node, by method: at the head and without blocks
     Calls,
+    /// What requests make the node and the processor do, beside what they count
+    Costs,
     /// Verification, compared with the bare compiler
     Verification,
     /// Every combination of filters on long lists

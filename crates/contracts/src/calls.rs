@@ -168,6 +168,14 @@ impl ContractCalls {
         Ok(ProxyChain { code, proxy, implementations })
     }
 
+    /// Whether an address is a proxy at the latest block.
+    pub fn find_first_proxy(&self, address: Address) -> BoxFuture<'_, Result<Option<Proxy>, CallError>> {
+        Box::pin(async move {
+            let code = self.node.code(address, CallBlock::Latest).await?;
+            self.find_proxy(address, &code).await
+        })
+    }
+
     /// The contracts that an address delegates calls to at the latest block.
     pub fn find_delegation(&self, address: Address) -> BoxFuture<'_, Result<Delegation, CallError>> {
         Box::pin(async move {

@@ -7,6 +7,7 @@
 pub mod abi;
 pub mod calls;
 pub mod decode;
+mod delegations;
 #[doc(hidden)]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;
@@ -17,6 +18,7 @@ mod revert;
 mod standards;
 mod user_operations;
 
+pub use delegations::Delegations;
 pub use interface::Interface;
 pub use interfaces::{Interfaces, InterfacesParts, KnownDiamond, KnownInterface, NodeAccess};
 pub use minimal_proxy::minimal_proxy_target;

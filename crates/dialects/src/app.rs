@@ -1,27 +1,31 @@
-use std::sync::Arc;
-
+use admission::{FairPermits, Permit, PermitBounds};
 use api::dialect::Gate;
+use client_address::Client;
 use domain::{Address, BlockRef, VerifiedContract};
 use node::NodeError;
 use services::Services;
-use tokio::sync::Semaphore;
 
 use crate::error::DialectError;
 
-/// Requests that may ask the node for many blocks or transactions at a time.
-const MAX_HEAVY: usize = 8;
+/// Parts of lists that are read at a time, calls that are passed to the node, and forms that are parsed.
+const WORK: PermitBounds = PermitBounds { total: 8, per_client: 2, waiting_per_client: 32 };
 
 /// The services, and what the dialects share.
 pub(crate) struct App {
     pub(crate) services: Services,
     /// Counts requests whose API key is not in a header.
     pub(crate) gate: Gate,
-    pub(crate) heavy: Arc<Semaphore>,
+    permits: FairPermits<Client>,
 }
 
 impl App {
     pub(crate) fn new(services: Services, gate: Gate) -> Self {
-        Self { services, gate, heavy: Arc::new(Semaphore::new(MAX_HEAVY)) }
+        Self { services, gate, permits: FairPermits::new(WORK) }
+    }
+
+    /// Permission for one unit of work. Not held while a client reads or writes.
+    pub(crate) async fn permit(&self, client: Client) -> Result<Permit<Client>, DialectError> {
+        self.permits.acquire(client).await.map_err(|_| DialectError::Busy)
     }
 
     pub(crate) async fn chain_id(&self) -> Result<u64, NodeError> {

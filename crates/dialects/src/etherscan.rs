@@ -12,6 +12,7 @@ mod internal;
 mod logs;
 mod multipart;
 mod params;
+mod price;
 mod proxy;
 mod rows;
 mod sender;
@@ -25,7 +26,7 @@ mod withdrawals;
 use std::sync::Arc;
 
 use api::{
-    dialect::{Dialect, DialectAdmission, DialectRules},
+    dialect::{Dialect, DialectAdmission, DialectRules, Entry},
     wire::{Problem, ProblemCode},
 };
 use axum::{
@@ -38,7 +39,7 @@ use client_address::Client;
 
 use self::{
     answer::{Answer, Failure},
-    params::Params,
+    params::{Form, Params},
     sender::Sender,
 };
 use crate::app::App;
@@ -65,15 +66,39 @@ async fn respond(State(app): State<Arc<App>>, request: Request) -> Response {
     let (mut head, body) = request.into_parts();
     let Ok(client) = Client::from_request_parts(&mut head, &()).await;
     let gate = &app.gate;
-    let params = Params::read(gate, client, &head, body).await;
-    let entry = match &params {
-        Ok(params) if is_poll(params) => gate.check_uncounted(client).await,
-        // Whatever is not a key of this service is a placeholder that a tool insists on.
-        Ok(params) => gate.check(client, params.api_key().filter(|key| key.starts_with(KEY_PREFIX))).await,
-        Err(_) => gate.check(client, None).await,
+    let form = Form::receive(gate, client, &head, body).await;
+    // A long form is paid for before it is parsed.
+    let paid = match &form {
+        Ok(form) if form.is_long() => {
+            let key = form.find_key().filter(|key| key.starts_with(KEY_PREFIX));
+            Some(gate.check(client, key.as_deref(), price::form_cost(form.len())).await)
+        }
+        Ok(_) | Err(_) => None,
+    };
+    if let Some(entry) = &paid
+        && let Err(problem) = &entry.owner
+    {
+        return refuse(entry, problem);
+    }
+    let params = match form {
+        Ok(form) => parse(&app, client, form).await,
+        Err(failure) => Err(failure),
+    };
+    let entry = match (paid, &params) {
+        (Some(paid), _) => paid,
+        (None, Ok(params)) if price::is_free(params) => gate.check_uncounted(client).await,
+        (None, Ok(params)) => {
+            // Whatever is not a key of this service is a placeholder that a tool insists on.
+            let key = params.api_key().filter(|key| key.starts_with(KEY_PREFIX));
+            // A request that will be refused needs no price.
+            let may_pass = key.is_some() || gate.has_room(client).await;
+            let cost = if may_pass { price::cost(&app, params).await } else { 1 };
+            gate.check(client, key, cost).await
+        }
+        (None, Err(_)) => gate.check(client, None, 1).await,
     };
     let mut response = match (&entry.owner, params) {
-        (Err(problem), _) => Failure::from(problem.clone()).into_response(),
+        (Err(problem), _) => return refuse(&entry, problem),
         (_, Err(failure)) => failure.into_response(),
         (Ok(owner), Ok(params)) => match dispatch(&app, Sender { client, owner: *owner }, &params).await {
             Ok(answer) => answer.into_response(),
@@ -84,12 +109,22 @@ async fn respond(State(app): State<Arc<App>>, request: Request) -> Response {
     response
 }
 
-/// Polls are not counted: tools send one every few seconds.
-fn is_poll(params: &Params) -> bool {
-    params.find("module") == Some("contract")
-        && params.find("action").is_some_and(|action| {
-            ["checkverifystatus", "checkproxyverification"].iter().any(|poll| action.eq_ignore_ascii_case(poll))
-        })
+fn refuse(entry: &Entry, problem: &Problem) -> Response {
+    let mut response = Failure::from(problem.clone()).into_response();
+    entry.write_headers(response.headers_mut());
+    response
+}
+
+/// Short forms are parsed at once, long ones on a thread of their own, and only a few at a time.
+async fn parse(app: &App, client: Client, form: Form) -> Result<Params, Failure> {
+    if !form.is_long() {
+        return form.parse();
+    }
+    let _permit = app.permit(client).await?;
+    let params = tokio::task::spawn_blocking(move || form.parse()).await;
+    let params = params.map_err(|_| Failure::text("Error! The form cannot be read"))??;
+    let is_verification = params.find("action").is_some_and(|action| action.eq_ignore_ascii_case("verifysourcecode"));
+    if is_verification { Ok(params) } else { Err(Failure::text("Error! The form is too long for this action")) }
 }
 
 async fn dispatch(app: &Arc<App>, sender: Sender, params: &Params) -> Result<Answer, Failure> {
@@ -103,14 +138,14 @@ async fn dispatch(app: &Arc<App>, sender: Sender, params: &Params) -> Result<Ans
     let action = params.find("action").unwrap_or_default().to_ascii_lowercase();
     match module.as_str() {
         "contract" => contract::dispatch(app, sender, &action, params).await,
-        "account" => account::dispatch(app, &action, params).await,
-        "logs" => logs::dispatch(app, &action, params).await,
+        "account" => account::dispatch(app, sender.client, &action, params).await,
+        "logs" => logs::dispatch(app, sender.client, &action, params).await,
         "block" => block::dispatch(app, &action, params).await,
         "transaction" => transaction::dispatch(app, &action, params).await,
         "stats" => stats::dispatch(app, &action, params).await,
-        "token" => token::dispatch(app, &action, params).await,
+        "token" => token::dispatch(app, sender.client, &action, params).await,
         "gastracker" => gas_tracker::dispatch(app, &action, params).await,
-        "proxy" => proxy::dispatch(app, &action, params).await,
+        "proxy" => proxy::dispatch(app, sender.client, &action, params).await,
         _ => Err(Failure::text("Error! Missing Or invalid Module name")),
     }
 }

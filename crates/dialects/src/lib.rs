@@ -29,3 +29,19 @@ pub fn dialects(services: Services, gate: Gate) -> Vec<Dialect> {
     let app = Arc::new(app::App::new(services, gate));
     vec![etherscan::dialect(Arc::clone(&app)), sourcify::dialect(app)]
 }
+
+#[cfg(test)]
+mod tests {
+    use admission::{Area, prices};
+
+    use super::*;
+
+    #[test]
+    fn every_route_of_sourcify_has_a_price() {
+        let is_priced = |route: &str| {
+            prices().iter().any(|price| matches!(price.area, Area::Sourcify | Area::Free) && price.route == route)
+        };
+        let missing: Vec<_> = sourcify::list_routes().filter(|route| !is_priced(route)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}

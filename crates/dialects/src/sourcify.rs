@@ -10,10 +10,10 @@ mod submission;
 
 use std::sync::Arc;
 
+use admission::Area;
 use api::dialect::{Dialect, DialectAdmission, DialectRules};
 use axum::{
     Router,
-    http::Method,
     response::IntoResponse,
     routing::{MethodRouter, get, post},
 };
@@ -50,14 +50,8 @@ pub(crate) fn dialect(app: Arc<App>) -> Dialect {
         routes: Router::new().nest(ROOT, routes).with_state(app),
         rules: DialectRules {
             owns: |path| path.strip_prefix(ROOT).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
-            admission: DialectAdmission::Header { is_unlimited },
+            admission: DialectAdmission::Header(Area::Sourcify),
             write_problem: |problem| SourcifyError::of_problem(problem).into_response(),
         },
     }
-}
-
-/// Polls are not counted: tools send one every few seconds.
-fn is_unlimited(method: &Method, path: &str) -> bool {
-    let path = path.strip_prefix(ROOT).unwrap_or_default();
-    *method == Method::GET && (path.starts_with("/v2/verify/") || path.starts_with("/verify-ui/") || path == "/health")
 }

@@ -126,7 +126,8 @@ impl FetchedBlock {
     #[must_use]
     pub fn weight(&self) -> usize {
         let logs: usize = self.logs.iter().map(|log| size_of::<Log>() + log.topics.len() * 32 + log.data.len()).sum();
-        size_of::<Block>() + self.transactions.len() * size_of::<Transaction>() + logs
+        let inputs: usize = self.transactions.iter().filter_map(|tx| tx.input.as_ref()).map(|input| input.len()).sum();
+        size_of::<Block>() + self.transactions.len() * size_of::<Transaction>() + inputs + logs
     }
 }
 

@@ -1,4 +1,4 @@
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, B256, Bytes, U256};
 
 use crate::{BlockNumber, Charges, Fee, Payment, difference::differing};
 
@@ -23,6 +23,10 @@ pub struct Transaction {
     pub value: U256,
     pub nonce: u64,
     pub gas_used: u64,
+    /// The most gas that it may use; None for a type of transaction without such a limit.
+    pub gas_limit: Option<u64>,
+    /// Gas used in the block up to and including this transaction; None if the node does not tell it.
+    pub cumulative_gas_used: Option<u64>,
     /// The effective gas price in wei.
     pub gas_price: u128,
     /// None if it pays for its gas alone, in the chain's coin.
@@ -33,9 +37,21 @@ pub struct Transaction {
     pub status_known: bool,
     /// None for less than four bytes of call data, and for contract creations.
     pub method: Option<Selector>,
+    /// Call data or creation code; None if it has more than [`Transaction::MAX_INPUT`] bytes.
+    pub input: Option<Bytes>,
 }
 
 impl Transaction {
+    /// A longer input is not kept: a page of transactions must fit in memory, whatever they call.
+    pub const MAX_INPUT: usize = 4 * 1024;
+
+    /// An input as it is kept.
+    #[must_use]
+    pub fn kept_input(input: &Bytes) -> Option<Bytes> {
+        // A copy, so that a row does not hold the response of the node in memory.
+        (input.len() <= Self::MAX_INPUT).then(|| Bytes::copy_from_slice(input))
+    }
+
     /// A successful call of the largest value, for tests.
     #[must_use]
     pub fn sample() -> Self {
@@ -51,11 +67,14 @@ impl Transaction {
             value: U256::MAX,
             nonce: 9,
             gas_used: 21_000,
+            gas_limit: Some(90_000),
+            cumulative_gas_used: Some(1_021_000),
             gas_price: 1_000_000_007,
             charges: None,
             succeeded: true,
             status_known: true,
             method: Some([0xa9, 0x05, 0x9c, 0xbb]),
+            input: Some(Bytes::from_static(&[0xa9, 0x05, 0x9c, 0xbb, 0, 0, 7])),
         }
     }
 }
@@ -103,6 +122,14 @@ impl Transaction {
     pub fn varied(mut bits: impl FnMut() -> u64) -> Self {
         let shift = usize::try_from(bits() % 257).unwrap_or_default();
         let value = U256::from_limbs([bits(), bits(), bits(), bits()]) >> shift;
+        let method: Option<Selector> =
+            (bits() % 10 < 6).then(|| bits().to_be_bytes()).and_then(|bytes| bytes.first_chunk().copied());
+        // It begins with the selector; then come bytes, or words of a few bytes, as call data mostly has.
+        let mut input: Vec<u8> = method.into_iter().flatten().collect();
+        let is_words = bits() % 2 == 0;
+        for _ in 0..bits() % 8 {
+            input.extend(is_words.then_some([0; 24]).into_iter().flatten().chain(bits().to_be_bytes()));
+        }
         // An unknown outcome counts as a success.
         let status_known = bits() % 20 > 0;
         Self {
@@ -110,9 +137,12 @@ impl Transaction {
             nonce: bits() >> (30 + bits() % 34),
             gas_used: 21_000 + bits() % 10_000_000,
             gas_price: (u128::from(bits()) << 16 | u128::from(bits() >> 48)) >> (bits() % 80),
+            gas_limit: (bits() % 20 > 0).then(|| bits() % 30_000_000),
+            cumulative_gas_used: (bits() % 20 > 0).then(|| bits() >> 24),
             succeeded: bits() % 10 > 0 || !status_known,
             status_known,
-            method: (bits() % 10 < 6).then(|| bits().to_be_bytes()).and_then(|bytes| bytes.first_chunk().copied()),
+            method,
+            input: (bits() % 10 > 0).then(|| input.into()),
             ..Self::sample()
         }
     }
@@ -134,11 +164,14 @@ impl Transaction {
             value,
             nonce,
             gas_used,
+            gas_limit,
+            cumulative_gas_used,
             gas_price,
             charges,
             succeeded,
             status_known,
             method,
+            input,
         } = other;
         let is_undecided = !status_known;
         differing([
@@ -150,9 +183,12 @@ impl Transaction {
             ("nonce", self.nonce == *nonce),
             ("status", self.succeeded == *succeeded || is_undecided),
             ("gas used", self.gas_used == *gas_used),
+            ("gas limit", self.gas_limit == *gas_limit),
+            ("cumulative gas", self.cumulative_gas_used == *cumulative_gas_used),
             ("gas price", self.gas_price == *gas_price),
             ("fee", self.charges == *charges),
             ("method", self.method == *method),
+            ("input", self.input == *input),
         ])
     }
 

@@ -11,7 +11,7 @@ pub(crate) mod routes;
 mod socket;
 mod token;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use ::metrics::Text;
 use anyhow::Context;
@@ -25,15 +25,19 @@ use axum::{
     routing::get,
 };
 use client_address::TrustedProxies;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::Mutex};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::backups::Backups;
 use self::{context::AdminContext, metrics::Sources, socket::AdminSocket, token::AdminToken};
-use crate::config::admin::{AdminConfig, SocketConfig};
+use crate::config::admin::{AdminConfig, AdminPort, SocketConfig};
 
 /// Few: it is for the operator and for one or two programs that collect metrics.
 const MAX_CONNECTIONS: usize = 64;
+/// Fewer, so that one client that guesses tokens does not lock out the others.
+const MAX_CONNECTIONS_PER_CLIENT: usize = 16;
+/// One wrong token is answered at a time, after this long.
+const GUESS: Duration = Duration::from_millis(500);
 
 /// A running admin interface. The socket is removed when it is dropped.
 #[derive(Debug)]
@@ -62,17 +66,21 @@ impl Admin {
             tokio::spawn(async move { serving.await });
             socket
         });
-        if let Some((address, token)) = config.listen {
-            let token = Arc::new(AdminToken::load(&token)?);
+        if let Some(AdminPort { address, token, metrics_token_folder }) = config.listen {
+            let tokens = Arc::new(Tokens {
+                all: AdminToken::load(&token)?,
+                metrics: AdminToken::of_metrics(&metrics_token_folder)?,
+                guesses: Mutex::default(),
+            });
             let listener = TcpListener::bind(address).await.with_context(|| {
                 format!("cannot listen on {address}: choose another address with --admin-listen, or stop the process that uses it")
             })?;
             let address = listener.local_addr()?;
             tracing::info!(%address, "the admin interface listens on a port");
-            let guarded = router.layer(from_fn_with_state(token, require_token));
+            let guarded = router.layer(from_fn_with_state(tokens, require_token));
             let limits = ConnectionLimits {
                 total: MAX_CONNECTIONS,
-                per_client: MAX_CONNECTIONS,
+                per_client: MAX_CONNECTIONS_PER_CLIENT,
                 proxies: TrustedProxies::default(),
             };
             tokio::spawn(api::serve(listener, guarded, limits, cancel.clone()));
@@ -103,9 +111,22 @@ async fn get_metrics(State(sources): State<Arc<Sources>>) -> Response {
     ([(header::CONTENT_TYPE, Text::CONTENT_TYPE)], sources.write().await).into_response()
 }
 
-async fn require_token(State(token): State<Arc<AdminToken>>, request: Request, next: Next) -> Response {
-    if token.is_in(request.headers()) {
+/// The tokens of a port.
+struct Tokens {
+    all: AdminToken,
+    metrics: AdminToken,
+    /// Held while a wrong token waits for its answer.
+    guesses: Mutex<()>,
+}
+
+async fn require_token(State(tokens): State<Arc<Tokens>>, request: Request, next: Next) -> Response {
+    let is_metrics = request.uri().path() == paths::METRICS;
+    if tokens.all.is_in(request.headers()) || is_metrics && tokens.metrics.is_in(request.headers()) {
         return next.run(request).await;
+    }
+    if request.headers().contains_key(header::AUTHORIZATION) {
+        let _guess = tokens.guesses.lock().await;
+        tokio::time::sleep(GUESS).await;
     }
     let advice = "send the admin token: Authorization: Bearer TOKEN\n";
     (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], advice).into_response()

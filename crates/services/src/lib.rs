@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use contracts::{Interfaces, InterfacesParts, calls::ContractCalls};
+use contracts::{Delegations, Interfaces, InterfacesParts, calls::ContractCalls};
 use domain::SyncStatus;
 use enrichment::{
     Accounts, Allowances, Failures, Imitations, NftMetadataFetcher, OperatorNames, TopAccounts, TransactionDetails,
@@ -55,6 +55,8 @@ pub struct Services {
     /// Verified contracts with the proof of their deployment.
     pub known: Arc<KnownContracts>,
     pub calls: Arc<ContractCalls>,
+    /// Proxies and diamonds, cached by block.
+    pub delegations: Arc<Delegations>,
     pub interfaces: Arc<Interfaces>,
     /// Which tokens imitate others.
     pub imitations: Arc<Imitations>,
@@ -80,6 +82,7 @@ impl Services {
             calls: Arc::clone(&calls),
             sync: sync.clone(),
         });
+        let delegations = Delegations::new(Arc::clone(&calls), Arc::clone(&verified), sync.clone());
         Self {
             imitations: Arc::new(Imitations::new(Arc::clone(&chain), Arc::clone(&parts.operator_names))),
             operator_names: parts.operator_names,
@@ -92,6 +95,7 @@ impl Services {
             top_accounts: parts.top_accounts,
             known: Arc::new(KnownContracts::new(node.clone(), Arc::clone(&chain), Arc::clone(&verified))),
             calls,
+            delegations: Arc::new(delegations),
             interfaces: Arc::new(interfaces),
             jobs: VerificationJobs::new(verifier, Arc::clone(&verified), parts.shared_jobs),
             chain,

@@ -131,7 +131,11 @@ create table transaction (
     l1_fee numeric,
     operator_fee numeric,
     -- The token in which it paid; null for the coin, and empty if nobody paid.
-    fee_currency bytea
+    fee_currency bytea,
+    gas_limit int8,
+    cumulative_gas_used int8,
+    -- Call data or creation code; null if it is too long to be kept.
+    input bytea
 );
 
 -- All that a transaction paid, in the chain's coin.
@@ -1239,9 +1243,9 @@ create unlogged table quota_request (
     primary key (caller, seq)
 );
 
--- Counts a request of every caller if each has one left, and returns what is left. The time is the server's, so that the
--- clocks of the processes do not matter. Callers are locked in the given order.
-create function take_requests(callers bytea[], limits int8[], period interval, is_counted boolean)
+-- Counts a request of every caller, as often as it costs, if each has so much left, and returns what is left; a cost of 0 only
+-- looks. The time is the server's, so that the clocks of the processes do not matter. Callers are locked in the given order.
+create function take_requests(callers bytea[], limits int8[], period interval, cost int8)
 returns table (is_allowed boolean, remaining int8, until_more_micros int8)
 language plpgsql as $$
 declare
@@ -1254,7 +1258,7 @@ declare
     used int8;
     expires timestamptz;
 begin
-    if is_counted then
+    if cost > 0 then
         for i in 1..cardinality(callers) loop
             -- A row that is found here can be deleted before it is locked.
             loop
@@ -1276,20 +1280,22 @@ begin
                 and r.at between moment - period and moment + period
             order by r.seq limit 1
         ), next_seqs[i]);
-        allowed := allowed and next_seqs[i] - oldest_seqs[i] < limits[i];
+        allowed := allowed and next_seqs[i] - oldest_seqs[i] + greatest(cost, 1) <= limits[i];
     end loop;
     for i in 1..cardinality(callers) loop
-        if allowed and is_counted then
+        if allowed and cost > 0 then
             delete from quota_request r where r.caller = callers[i] and r.seq < oldest_seqs[i];
-            insert into quota_request values (callers[i], next_seqs[i], moment);
-            next_seqs[i] := next_seqs[i] + 1;
+            insert into quota_request select callers[i], seq, moment
+            from generate_series(next_seqs[i], next_seqs[i] + cost - 1) seq;
+            next_seqs[i] := next_seqs[i] + cost;
             update request_quota q set first_seq = oldest_seqs[i], next_seq = next_seqs[i], used_at = moment
             where q.caller = callers[i];
         end if;
         used := next_seqs[i] - oldest_seqs[i];
-        -- After a limit was lowered, several requests must expire before the next one is allowed.
+        -- For a dear request, and after a limit was lowered, several must expire before it is allowed.
         select r.at + period into expires from quota_request r
-        where r.caller = callers[i] and r.seq = oldest_seqs[i] + greatest(used - limits[i], 0);
+        where r.caller = callers[i] and r.seq = oldest_seqs[i]
+            + greatest(used + case when allowed then 1 else greatest(cost, 1) end - limits[i] - 1, 0);
         is_allowed := allowed;
         remaining := greatest(limits[i] - used, 0);
         until_more_micros := case

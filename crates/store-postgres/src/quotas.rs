@@ -30,13 +30,14 @@ impl PostgresQuotas {
         Self { database, swept_at: Mutex::new(Instant::now()) }
     }
 
-    async fn run(&self, callers: &[QuotaCaller], window: Duration, is_counted: bool) -> Result<QuotaUse, StoreError> {
+    /// A cost of 0 only looks.
+    async fn run(&self, callers: &[QuotaCaller], cost: u32, window: Duration) -> Result<QuotaUse, StoreError> {
         let names: Vec<&[u8]> = callers.iter().map(|caller| caller.name.as_slice()).collect();
         let limits: Vec<i64> = callers.iter().map(|caller| i64::from(caller.limit)).collect();
         let client = self.database.connection().await?;
         let sql = "select is_allowed, remaining, until_more_micros
             from take_requests($1, $2, $3::int8 * interval '1 microsecond', $4)";
-        let rows = query(&client, sql, &[&names, &limits, &micros(window), &is_counted]).await?;
+        let rows = query(&client, sql, &[&names, &limits, &micros(window), &i64::from(cost)]).await?;
         let left = rows.iter().map(|row| {
             let remaining = u32::try_from(row.u64(1)?).unwrap_or(u32::MAX);
             Ok(QuotaLeft { remaining, until_more: Duration::from_micros(row.u64(2)?) })
@@ -46,7 +47,7 @@ impl PostgresQuotas {
             allowed: allowed.iter().all(|allowed| *allowed),
             left: left.collect::<Result<_, StoreError>>()?,
         };
-        if is_counted && self.is_sweep_due() {
+        if cost > 0 && self.is_sweep_due() {
             let sql = "with forgotten as (
                     delete from request_quota where used_at < clock_timestamp() - $1::int8 * interval '1 microsecond'
                     returning caller
@@ -68,12 +69,12 @@ impl PostgresQuotas {
 
 #[async_trait]
 impl SharedQuotas for PostgresQuotas {
-    async fn take(&self, callers: &[QuotaCaller], window: Duration) -> Result<QuotaUse, StoreError> {
-        self.run(callers, window, true).await
+    async fn take(&self, callers: &[QuotaCaller], cost: u32, window: Duration) -> Result<QuotaUse, StoreError> {
+        self.run(callers, cost.max(1), window).await
     }
 
     async fn peek(&self, callers: &[QuotaCaller], window: Duration) -> Result<QuotaUse, StoreError> {
-        self.run(callers, window, false).await
+        self.run(callers, 0, window).await
     }
 }
 

@@ -7,8 +7,8 @@ use crate::StoreError;
 /// Counts the requests of callers over all processes that serve from one store.
 #[async_trait]
 pub trait SharedQuotas: Send + Sync {
-    /// Counts a request of every caller if each has one left in the window, else of none.
-    async fn take(&self, callers: &[QuotaCaller], window: Duration) -> Result<QuotaUse, StoreError>;
+    /// Counts a request of every caller if each has its cost left in the window, else of none. The cost is at least 1.
+    async fn take(&self, callers: &[QuotaCaller], cost: u32, window: Duration) -> Result<QuotaUse, StoreError>;
 
     /// What is left for the callers, without counting a request.
     async fn peek(&self, callers: &[QuotaCaller], window: Duration) -> Result<QuotaUse, StoreError>;
@@ -18,13 +18,13 @@ pub trait SharedQuotas: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuotaCaller {
     pub name: Vec<u8>,
-    /// Requests in any window.
+    /// The cost in any window.
     pub limit: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuotaUse {
-    /// Whether every caller had a request left.
+    /// Whether every caller had the cost of the request left.
     pub allowed: bool,
     /// In the order of the callers.
     pub left: Vec<QuotaLeft>,
@@ -33,6 +33,6 @@ pub struct QuotaUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuotaLeft {
     pub remaining: u32,
-    /// Until `remaining` grows by one; zero if no request counts.
+    /// Until a request that was not allowed is, otherwise until `remaining` grows by one; zero if no request counts.
     pub until_more: Duration,
 }

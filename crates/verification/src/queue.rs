@@ -43,6 +43,8 @@ impl Queue {
             Full::ClientLimit => VerifyError::ClientLimitReached,
             Full::TotalLimit => VerifyError::Busy,
         })?;
+        // It may have taken the place of one that waits.
+        self.shared.changed.notify_waiters();
         Ok(QueueEntry { shared: Arc::clone(&self.shared), ticket })
     }
 }
@@ -54,8 +56,8 @@ impl Shared {
 }
 
 impl QueueEntry {
-    /// Marks the entry as ready and waits until it is scheduled to run.
-    pub(crate) async fn wait_until_running(&self) {
+    /// Marks the entry as ready and waits until it is scheduled to run; an error if another client needed its place.
+    pub(crate) async fn wait_until_running(&self) -> Result<(), VerifyError> {
         self.shared.scheduler().make_ready(self.ticket);
         loop {
             let changed = self.shared.changed.notified();
@@ -70,7 +72,10 @@ impl QueueEntry {
                     self.shared.changed.notify_waiters();
                 }
                 if scheduler.is_running(self.ticket) {
-                    return;
+                    return Ok(());
+                }
+                if scheduler.is_evicted(self.ticket) {
+                    return Err(VerifyError::Busy);
                 }
                 next
             };
@@ -104,11 +109,11 @@ mod tests {
         let config = QueueConfig { concurrent: 1, overtime: 0, waiting: 2, ..QueueConfig::default() };
         let queue = Queue::new(config);
         let first = queue.join(client(1)).unwrap();
-        first.wait_until_running().await;
+        first.wait_until_running().await.unwrap();
         let (second, third) = (queue.join(client(2)).unwrap(), queue.join(client(3)).unwrap());
         assert!(matches!(queue.join(client(4)), Err(VerifyError::Busy)));
         let third = tokio::spawn(async move {
-            third.wait_until_running().await;
+            third.wait_until_running().await.unwrap();
             third
         });
         drop(second);
@@ -116,7 +121,7 @@ mod tests {
         assert!(!third.is_finished());
         drop(first);
         drop(third.await.unwrap());
-        queue.join(client(4)).unwrap().wait_until_running().await;
+        queue.join(client(4)).unwrap().wait_until_running().await.unwrap();
     }
 
     #[tokio::test]
@@ -124,7 +129,7 @@ mod tests {
         let queue = Queue::new(QueueConfig { time_slice: Duration::from_millis(200), ..QueueConfig::default() });
         let endless = [queue.join(client(1)).unwrap(), queue.join(client(2)).unwrap()];
         for one in &endless {
-            one.wait_until_running().await;
+            one.wait_until_running().await.unwrap();
         }
         let honest = queue.join(client(3)).unwrap();
         let waited = tokio::time::timeout(Duration::from_secs(60), honest.wait_until_running()).await;

@@ -192,6 +192,7 @@ impl World {
                 created: Some(*address),
                 value: U256::ZERO,
                 method: None,
+                input: None,
                 ..Transaction::sample()
             })
             .collect();

@@ -166,7 +166,7 @@ impl Verifier {
         report(VerifyStage::Compiler(request.compiler.to_string()));
         let compiler = self.compilers.get(&request.compiler).await?;
         report(VerifyStage::Slot);
-        enqueued.entry.wait_until_running().await;
+        enqueued.entry.wait_until_running().await?;
         report(VerifyStage::Compilation);
         let session = self.compilers.session(compiler, CpuBudget::new(self.config.cpu_time));
         let chain = on_chain.deployed(request.address);

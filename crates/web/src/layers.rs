@@ -2,9 +2,10 @@
 
 use std::{any::Any, sync::Arc, time::Duration};
 
+use admission::{Area, PageBudget};
 use axum::{
     Router,
-    extract::Request,
+    extract::{Request, State},
     http::{
         HeaderName, HeaderValue,
         header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS},
@@ -17,8 +18,7 @@ use tower_http::{CompressionLevel, catch_panic::CatchPanicLayer, compression::Co
 
 use crate::{
     base_path::{self, BasePath},
-    budget::{self, PageBudget},
-    error::internal_error,
+    error::{internal_error, too_many_pages},
 };
 
 /// Pages take a fraction of this; one that takes longer is stuck.
@@ -39,7 +39,7 @@ pub(crate) fn wrap(router: Router, budget: Arc<PageBudget>, base_path: BasePath)
     router
         .layer(from_fn_with_state(base_path, base_path::move_links))
         .layer(from_fn(limit_time))
-        .layer(from_fn_with_state(budget, budget::count))
+        .layer(from_fn_with_state(budget, count_page))
         .layer(CatchPanicLayer::custom(respond_to_panic))
         .layer(CompressionLayer::new().quality(CompressionLevel::Precise(2)))
         .layer(from_fn(add_security_headers))
@@ -47,6 +47,15 @@ pub(crate) fn wrap(router: Router, budget: Arc<PageBudget>, base_path: BasePath)
 
 async fn limit_time(request: Request, next: Next) -> Response {
     timeout(DEADLINE, next.run(request)).await.unwrap_or_else(|_| internal_error())
+}
+
+/// Counts the cost of a page for its client, or rejects it.
+async fn count_page(State(budget): State<Arc<PageBudget>>, request: Request, next: Next) -> Response {
+    match Area::Pages.cost(request.uri().path()) {
+        // Browsers cache it.
+        None => next.run(request).await,
+        Some(cost) => budget.show(request, cost, next).await.unwrap_or_else(too_many_pages),
+    }
 }
 
 async fn add_security_headers(request: Request, next: Next) -> Response {

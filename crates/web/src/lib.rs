@@ -8,7 +8,6 @@ mod api_limits;
 mod assets;
 mod base_path;
 mod branding;
-mod budget;
 mod error;
 mod form;
 mod frame;
@@ -53,4 +52,23 @@ pub fn router(parts: WebParts) -> Router {
     let (budget, base_path) = (Arc::clone(&state.budget), state.base_path.clone());
     let router = pages::routes().router.fallback(pages::show_not_found);
     layers::wrap(router.with_state(state), budget, base_path)
+}
+
+#[cfg(test)]
+mod tests {
+    use admission::{Area, prices};
+
+    use super::*;
+
+    #[test]
+    fn every_page_has_a_price() {
+        let is_priced = |route: &str| {
+            prices().iter().any(|price| matches!(price.area, Area::Pages | Area::Free) && price.route == route)
+        };
+        let missing: Vec<_> = list_routes().into_iter().filter(|route| !is_priced(route)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+        let pages = prices().iter().filter(|price| price.area == Area::Pages).map(|price| price.route);
+        let unknown: Vec<_> = pages.filter(|route| !list_routes().contains(route)).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
 }

@@ -2,16 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
+use admission::PageBudget;
 use contracts::NodeAccess;
 use futures::future::BoxFuture;
-use tokio::{sync::Semaphore, time::timeout};
-
-use crate::budget::PageBudget;
+use tokio::time::timeout;
 
 /// Short, since a user waits and the rest of the page is ready.
 const TIMEOUT: Duration = Duration::from_secs(3);
-/// Concurrent node calls of all pages: pages need no key, and the node is a shared resource.
-const MAX_CONCURRENT: usize = 16;
 
 /// What an operation counts for in the budget: most make one or two node calls.
 const CALLS_PER_OPERATION: u32 = 2;
@@ -29,12 +26,11 @@ pub(crate) enum NodeCallRefused {
 
 pub(crate) struct NodeCalls {
     budget: Arc<PageBudget>,
-    permits: Semaphore,
 }
 
 impl NodeCalls {
     pub(crate) fn new(budget: Arc<PageBudget>) -> Self {
-        Self { budget, permits: Semaphore::new(MAX_CONCURRENT) }
+        Self { budget }
     }
 
     /// Runs an operation on the node for a page.
@@ -43,7 +39,7 @@ impl NodeCalls {
             return None;
         }
         let permitted = async {
-            let _permit = self.permits.acquire().await.ok()?;
+            let _permit = self.budget.node_call().await.ok()?;
             Some(operation.await)
         };
         timeout(TIMEOUT, permitted).await.ok().flatten()
@@ -55,7 +51,7 @@ impl NodeCalls {
             return Err(NodeCallRefused::BudgetSpent);
         }
         let permitted = async {
-            let _permit = self.permits.acquire().await.ok()?;
+            let _permit = self.budget.node_call().await.ok()?;
             Some(operation.await)
         };
         let done = timeout(CONTRACT_CALL_TIMEOUT, permitted).await.ok().flatten();

@@ -1,11 +1,10 @@
 use std::{
-    num::NonZeroU32,
     ops::Deref,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use client_address::TrustedProxies;
+use admission::PageBudget;
 use domain::Address;
 use quick_cache::sync::Cache;
 use services::Services;
@@ -14,7 +13,6 @@ use crate::{
     api_limits::ApiLimits,
     base_path::BasePath,
     branding::Branding,
-    budget::PageBudget,
     names::Names,
     node_calls::NodeCalls,
     page_names::{CachedName, name_cache},
@@ -35,9 +33,8 @@ pub struct WebParts {
     /// With one, there is a sitemap, and pages name their canonical URLs.
     pub public_url: Option<PublicUrl>,
     pub api_limits: ApiLimits,
-    /// Pages per minute and client; None means unlimited.
-    pub pages_per_minute: Option<NonZeroU32>,
-    pub proxies: TrustedProxies,
+    /// What each client may have of the pages.
+    pub budget: Arc<PageBudget>,
 }
 
 /// The state as handlers extract it.
@@ -73,7 +70,7 @@ impl WebState {
     pub(crate) fn new(parts: WebParts) -> Self {
         let base_path = parts.public_url.as_ref().map(PublicUrl::base_path).unwrap_or_default();
         let site_url = parts.public_url.map(|url| url.to_string().into());
-        let budget = Arc::new(PageBudget::new(parts.pages_per_minute, parts.proxies));
+        let budget = parts.budget;
         Self {
             verified_names: VerifiedNames::new(Arc::clone(&parts.services.verified)),
             days: RecentDays::new(Arc::clone(&parts.services.chain)),

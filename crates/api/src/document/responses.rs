@@ -122,10 +122,12 @@ fn problem(description: &str, codes: &[ProblemCode]) -> ResponseBuilder {
 
 fn other_problem() -> ResponseBuilder {
     let advice = ", or send an API key in X-API-Key: the limit is higher with a key";
+    let reason =
+        "this request costs 1, but 0 are left of the 10 in a minute of one IP address without a key".to_owned();
     let response = any_of(&[
         ("the API key is invalid", vec![ApiError::InvalidKey, ApiError::RevokedKey]),
         url_too_long(),
-        ("the rate limit is exceeded", vec![ApiError::RateLimited { retry_after: 42, advice }]),
+        ("the rate limit is exceeded", vec![ApiError::RateLimited { retry_after: 42, reason, advice }]),
         internal_error(),
         ("the index is unavailable", vec![ApiError::NoTip, ApiError::DeadlineExceeded]),
     ]);
@@ -183,12 +185,13 @@ fn with_headers(response: ResponseBuilder, codes: &[ProblemCode]) -> ResponseBui
 }
 
 /// Name, description and example. They are missing if the operator sets no limit.
-const LIMIT_HEADERS: [(&str, &str, &str); 5] = [
-    ("X-RateLimit-Limit", "Requests allowed in any 60 seconds", "100"),
-    ("X-RateLimit-Remaining", "Requests still allowed now", "97"),
+const LIMIT_HEADERS: [(&str, &str, &str); 6] = [
+    ("X-RateLimit-Cost", "What the request cost", "1"),
+    ("X-RateLimit-Limit", "Cost allowed in any 60 seconds", "100"),
+    ("X-RateLimit-Remaining", "Cost still allowed now", "97"),
     ("X-RateLimit-Reset", "When another request is allowed, in unix seconds", "1794700860"),
-    ("RateLimit", "The same in the format of the IETF draft, for each quota", "\"key\";r=97;t=60, \"ip\";r=597;t=60"),
-    ("RateLimit-Policy", "The applicable quotas", "\"key\";q=100;w=60, \"ip\";q=600;w=60"),
+    ("RateLimit", "The same in the format of the IETF draft, for each quota", "\"key\";r=97;t=60"),
+    ("RateLimit-Policy", "The applicable quotas", "\"key\";q=100;w=60"),
 ];
 
 fn header(description: &str, example: &str) -> Header {

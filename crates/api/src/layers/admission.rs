@@ -3,6 +3,7 @@ use std::{
     sync::Arc,
 };
 
+use admission::{Area, LimitDecision, LimitedCaller, PageBudget, RateLimits};
 use axum::{
     extract::{ConnectInfo, Request},
     http::{HeaderMap, HeaderName, HeaderValue},
@@ -14,20 +15,18 @@ use crate::{
     ApiMetrics,
     error::ApiError,
     keys::{Caller, KeyRing, KeyText},
-    limits::{LimitDecision, LimitedCaller, RateLimits},
 };
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const API: &str = "/api/";
-/// Not rate limited: the API's description must always be readable, and streams have their own limit.
-const UNLIMITED: [&str; 2] = ["/api/v1/openapi.json", "/api/v1/stream"];
-/// Not rate limited either: clients poll jobs, and a lookup is cheap.
-const JOBS: &str = "/api/v1/verify/jobs/";
+/// Files that are not counted against the limits: they count as pages.
+const DOCUMENTS: [&str; 2] = ["/docs", "/api/v1/openapi.json"];
 
 /// Authenticates the caller and enforces the rate limits.
 pub(crate) struct Admission {
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) limits: RateLimits,
+    pub(crate) page_budget: Arc<PageBudget>,
     pub(crate) proxies: TrustedProxies,
     pub(crate) metrics: Arc<ApiMetrics>,
 }
@@ -56,13 +55,14 @@ impl Admission {
         }
         let client = self.client_of(request);
         request.extensions_mut().insert(client);
-        match scope {
+        let cost = match scope {
             Scope::Outside | Scope::Handler => return Checked { rejection: None, limits: None },
-            Scope::Unlimited => return Checked { rejection: None, limits: Some(self.limits.peek(client).await) },
-            Scope::Limited => {}
-        }
+            Scope::Document => return self.check_document(client, request.uri().path().starts_with(API)).await,
+            Scope::Free => return Checked { rejection: None, limits: Some(self.limits.peek(client).await) },
+            Scope::Costs(cost) => cost,
+        };
         let identity = self.identify_header(request.headers()).await;
-        let (caller, decision) = self.decide(client, identity).await;
+        let (caller, decision) = self.decide(client, identity, cost).await;
         match caller {
             Ok(caller) => {
                 request.extensions_mut().insert(caller);
@@ -72,13 +72,30 @@ impl Admission {
         }
     }
 
-    /// Counts a request, and accepts or rejects it.
-    pub(crate) async fn decide(&self, client: Client, identity: Identity) -> (Result<Caller, ApiError>, LimitDecision) {
-        let decision = self.limits.try_acquire(client, limited_caller(&identity)).await;
+    /// A document can always be read, but not without end.
+    async fn check_document(&self, client: Client, is_of_api: bool) -> Checked {
+        let wait = self.page_budget.take(client, 1).err();
+        let rejection = wait.map(|wait| ApiError::RateLimited {
+            retry_after: wait.as_secs() + 1,
+            reason: "too many pages and documents were requested from this address".to_owned(),
+            advice: "",
+        });
+        let limits = if is_of_api { Some(self.limits.peek(client).await) } else { None };
+        Checked { rejection, limits }
+    }
+
+    /// Counts the cost of a request, and accepts or rejects it.
+    pub(crate) async fn decide(
+        &self,
+        client: Client,
+        identity: Identity,
+        cost: u32,
+    ) -> (Result<Caller, ApiError>, LimitDecision) {
+        let decision = self.limits.try_acquire(client, limited_caller(&identity), cost).await;
         let caller = match (decision.retry_after(), identity) {
             (Some(retry_after), identity) => {
                 self.metrics.rate_limited.count(&decision);
-                Err(rate_limited(retry_after, &identity))
+                Err(rate_limited(retry_after, &decision, &identity))
             }
             (None, Identity::Unknown(error)) => Err(error),
             (None, Identity::Known(caller)) => {
@@ -123,8 +140,11 @@ impl Admission {
 enum Scope {
     /// Not a request to an API.
     Outside,
-    Limited,
-    Unlimited,
+    /// Counted with its cost.
+    Costs(u32),
+    Free,
+    /// Counted as a page.
+    Document,
     /// By its handler.
     Handler,
 }
@@ -134,11 +154,10 @@ impl Scope {
         let path = request.uri().path();
         match dialect.map(|dialect| dialect.admission) {
             Some(DialectAdmission::Handler) => Self::Handler,
-            Some(DialectAdmission::Header { is_unlimited }) if is_unlimited(request.method(), path) => Self::Unlimited,
-            Some(DialectAdmission::Header { .. }) => Self::Limited,
+            Some(DialectAdmission::Header(area)) => area.cost(path).map_or(Self::Free, Self::Costs),
+            None if DOCUMENTS.iter().any(|document| is_below(document, path)) => Self::Document,
             None if !path.starts_with(API) => Self::Outside,
-            None if UNLIMITED.contains(&path) || path.starts_with(JOBS) => Self::Unlimited,
-            None => Self::Limited,
+            None => Area::Api.cost(path).map_or(Self::Free, Self::Costs),
         }
     }
 }
@@ -153,13 +172,17 @@ fn limited_caller(identity: &Identity) -> LimitedCaller {
     }
 }
 
-fn rate_limited(retry_after: u64, identity: &Identity) -> ApiError {
+fn is_below(root: &str, path: &str) -> bool {
+    path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn rate_limited(retry_after: u64, decision: &LimitDecision, identity: &Identity) -> ApiError {
     let advice = match identity {
         Identity::Known(Caller(Some(_))) => "",
         Identity::Known(Caller(None)) => ", or send an API key in X-API-Key: the limit is higher with a key",
         Identity::Unknown(_) => "; the key in X-API-Key is not valid, so the limit without a key applies",
     };
-    ApiError::RateLimited { retry_after, advice }
+    ApiError::RateLimited { retry_after, reason: decision.explain(), advice }
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
-use axum::{
-    http::{Method, header::RETRY_AFTER},
-    response::Response,
-};
+use admission::Area;
+use axum::{http::header::RETRY_AFTER, response::Response};
 
 use crate::wire::Problem;
 
@@ -18,8 +16,8 @@ pub struct DialectRules {
 /// Who identifies and counts the requests of a dialect.
 #[derive(Debug, Clone, Copy)]
 pub enum DialectAdmission {
-    /// As those of the API, except that some are not counted.
-    Header { is_unlimited: fn(&Method, &str) -> bool },
+    /// As those of the API, with the prices of this area.
+    Header(Area),
     /// The handler calls [`Gate::check`](crate::dialect::Gate::check): the key may be in the body.
     Handler,
 }

@@ -10,14 +10,17 @@ use axum::{
     Router,
     body::Body,
     extract::Request,
-    http::{HeaderValue, header},
+    http::{Extensions, HeaderMap, HeaderValue, StatusCode, Version, header},
     response::{IntoResponse, Response},
 };
 use tower::{Layer, Service, ServiceExt};
 use tower_http::{
     CompressionLevel,
     catch_panic::{CatchPanic, CatchPanicLayer},
-    compression::{Compression, CompressionLayer},
+    compression::{
+        Compression, CompressionLayer, DefaultPredicate,
+        predicate::{And, Predicate},
+    },
 };
 use tracing::Instrument;
 
@@ -33,11 +36,13 @@ use super::{
 use crate::{
     error::ApiError,
     response_cache::{CachedRequest, MinBlock, ResponseCache},
+    static_document,
 };
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
-type Inner = Compression<CatchPanic<Router, PanicResponse>>;
+type MayBeCompressed = fn(StatusCode, Version, &HeaderMap, &Extensions) -> bool;
+type Inner = Compression<CatchPanic<Router, PanicResponse>, And<DefaultPredicate, MayBeCompressed>>;
 
 /// The whole path of a request: admission, response cache, router. One service instead of several layers, since axum boxes
 /// and clones each layer for every request, which costs more than most of these steps.
@@ -63,7 +68,10 @@ impl Front {
         // Innermost, so that the response to a panic gets the same headers and log line as any other.
         let catch_panic = CatchPanicLayer::custom(PanicResponse);
         // Bodies are small and most are sent once: higher levels take longer and save little more (decision 115).
-        let compression = CompressionLayer::new().quality(CompressionLevel::Precise(2));
+        let may_be_compressed: MayBeCompressed = static_document::may_be_compressed;
+        let compression = CompressionLayer::new()
+            .quality(CompressionLevel::Precise(2))
+            .compress_when(DefaultPredicate::new().and(may_be_compressed));
         let inner = compression.layer(catch_panic.layer(router));
         Self(Arc::new(Parts { admission, cache, dialects, indexed_block, inner }))
     }

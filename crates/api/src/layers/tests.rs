@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use admission::{LimitConfig, PageBudget, RateLimits};
 use axum::{
     Router,
     body::Body,
@@ -13,10 +14,8 @@ use tower::ServiceExt;
 
 use super::{Admission, IndexedBlock, url_length::MAX_URL_BYTES};
 use crate::{
-    LimitConfig,
     json_response::{Freshness, JsonResponse},
     keys::{KeyRing, memory::MemoryRecords},
-    limits::RateLimits,
     response_cache::ResponseCache,
 };
 
@@ -30,6 +29,7 @@ pub(crate) fn wrap_with_cache(router: Router, cache: ResponseCache) -> Router {
     let admission = Admission {
         keys: Arc::new(KeyRing::new(Arc::new(MemoryRecords::default()))),
         limits: RateLimits::new(LimitConfig { anonymous: None, keyed_client: None }),
+        page_budget: Arc::new(PageBudget::new(None, TrustedProxies::default())),
         proxies: TrustedProxies::default(),
         metrics: Arc::default(),
     };

@@ -8,7 +8,7 @@ use axum::{
         header::{CONTENT_LENGTH, CONTENT_TYPE},
     },
 };
-use http_body_util::LengthLimitError;
+use http_body_util::{BodyExt, LengthLimitError};
 use tokio::time::timeout;
 
 use super::body_error::{BODY_TIMEOUT, BodyError};
@@ -52,6 +52,39 @@ pub(crate) async fn read_body(headers: &HeaderMap, body: Body, max: usize) -> Re
         Ok(Err(_)) => Err(BodyError::Incomplete.into()),
         Err(_) => Err(ApiError::BodyTooSlow),
     }
+}
+
+/// The same, but only to its first `checked` bytes if they say that it is not worth reading.
+pub(crate) async fn read_body_if(
+    headers: &HeaderMap,
+    body: Body,
+    max: usize,
+    checked: usize,
+    is_worth_reading: &(dyn Fn(&[u8]) -> bool + Sync),
+) -> Result<Option<Bytes>, ApiError> {
+    let mut body = body;
+    let mut beginning = Vec::new();
+    let read_beginning = async {
+        while beginning.len() < checked {
+            match body.frame().await {
+                Some(Ok(frame)) => beginning.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
+                Some(Err(_)) => return Err(BodyError::Incomplete.into()),
+                None => return Ok(()),
+            }
+        }
+        Ok(())
+    };
+    timeout(BODY_TIMEOUT, read_beginning).await.unwrap_or(Err(ApiError::BodyTooSlow))?;
+    if !is_worth_reading(&beginning) {
+        return Ok(None);
+    }
+    let left = max.checked_sub(beginning.len()).ok_or(ApiError::BodyTooLarge { max })?;
+    let rest = read_body(headers, body, max).await?;
+    if rest.len() > left {
+        return Err(ApiError::BodyTooLarge { max });
+    }
+    beginning.extend_from_slice(&rest);
+    Ok(Some(beginning.into()))
 }
 
 /// Whether the type is `application/json`, with any parameters.

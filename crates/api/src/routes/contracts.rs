@@ -62,9 +62,9 @@ async fn get_contract(
     let hash = code_hash(&app, address).await?;
     let contract = app.known.find(address, hash).await?.ok_or(ApiError::ContractNotVerified)?;
     // The sources are useful even if the node cannot resolve the proxy now, which the response says.
-    let delegation = app.calls.find_delegation(address).await;
+    let delegation = app.delegations.find_delegation(address).await;
     let delegation = delegation.inspect_err(|error| tracing::debug!(%error, "proxy unknown")).ok();
-    Ok(JsonResponse::new(wire::VerifiedContract::new(contract, delegation), Freshness::UntilNextBlock))
+    Ok(JsonResponse::new(wire::VerifiedContract::new(contract, delegation.as_deref()), Freshness::UntilNextBlock))
 }
 
 /// The hash of the current code at an address.

@@ -25,7 +25,9 @@ const STATUS_CHECK: Duration = Duration::from_secs(1);
 /// When a browser opens a stream again that was closed.
 const RECONNECT: Duration = Duration::from_secs(1);
 
-const TOO_MANY: ApiError = ApiError::RateLimited { retry_after: 60, advice: "; the maximum number of streams is open" };
+fn too_many() -> ApiError {
+    ApiError::RateLimited { retry_after: 60, reason: "the maximum number of streams is open".to_owned(), advice: "" }
+}
 
 pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(stream_blocks))
@@ -58,7 +60,7 @@ async fn stream_blocks(
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     let client = app.admission.proxies.client(peer.ip(), &headers);
-    let slot = app.streams.take_slot(client).ok_or(TOO_MANY)?;
+    let slot = app.streams.take_slot(client).ok_or_else(too_many)?;
     let mut sync = app.sync.clone();
     sync.mark_changed();
     let events = stream::unfold((app, sync, Sent::default(), slot), |(app, mut sync, mut sent, slot)| async move {

@@ -1,9 +1,8 @@
 use std::{net::IpAddr, sync::LazyLock};
 
+use admission::{FairSlots, NoSlot, Slot, SlotBounds};
 use client_address::{Client, TrustedProxies};
 use tokio::net::TcpStream;
-
-use crate::limits::{FairSlots, NoSlot, Slot, SlotBounds};
 
 /// The maximum number of open connections.
 #[derive(Debug, Clone)]

@@ -12,28 +12,45 @@ use tokio::{
 
 /// How long a write may wait for the peer to read.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the writes of a response may wait together: a peer that reads a few bytes now and then does not hold it forever.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A stream that fails when the peer stops reading, so that a response is not held in memory forever.
 pub(super) struct WriteTimeout<T> {
     stream: T,
     /// Set while a write is pending.
-    deadline: Option<Pin<Box<Sleep>>>,
+    pending: Option<Pending>,
+    /// How long earlier writes of the response have waited.
+    waited: Duration,
+}
+
+struct Pending {
+    since: Instant,
+    deadline: Pin<Box<Sleep>>,
 }
 
 impl<T> WriteTimeout<T> {
     pub(super) fn new(stream: T) -> Self {
-        Self { stream, deadline: None }
+        Self { stream, pending: None, waited: Duration::ZERO }
     }
 
     /// Returns the result of a write, or an error if the write has been pending for too long.
     fn or_time_out<R>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
         if written.is_ready() {
-            self.deadline = None;
+            match self.pending.take() {
+                Some(pending) => self.waited += pending.since.elapsed(),
+                // The peer reads as fast as the response is written.
+                None => self.waited = Duration::ZERO,
+            }
             return written;
         }
-        let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + WRITE_TIMEOUT)));
-        ready!(deadline.as_mut().poll(context));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer stopped reading")))
+        let left = RESPONSE_TIMEOUT.saturating_sub(self.waited).min(WRITE_TIMEOUT);
+        let pending = self.pending.get_or_insert_with(|| {
+            let now = Instant::now();
+            Pending { since: now, deadline: Box::pin(sleep_until(now + left)) }
+        });
+        ready!(pending.deadline.as_mut().poll(context));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer reads too slowly")))
     }
 }
 
@@ -92,17 +109,30 @@ mod tests {
         assert_eq!(started.elapsed(), WRITE_TIMEOUT);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_slow_peer_that_keeps_reading_is_served() {
+    /// Writes 64 bytes to a peer that reads eight of them at a time, with pauses.
+    async fn write_to_slow_peer(pause: Duration) -> io::Result<()> {
         let (ours, mut theirs) = duplex(8);
         let reader = tokio::spawn(async move {
             let mut bytes = [0; 8];
-            for _ in 0..8 {
-                tokio::time::sleep(WRITE_TIMEOUT / 2).await;
-                theirs.read_exact(&mut bytes).await.unwrap();
+            while theirs.read_exact(&mut bytes).await.is_ok() {
+                tokio::time::sleep(pause).await;
             }
         });
-        WriteTimeout::new(ours).write_all(&[0; 64]).await.unwrap();
-        reader.await.unwrap();
+        let written = WriteTimeout::new(ours).write_all(&[0; 64]).await;
+        reader.abort();
+        written
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_peer_that_keeps_reading_is_served() {
+        write_to_slow_peer(WRITE_TIMEOUT / 3).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_reads_a_few_bytes_now_and_then_is_not_served_forever() {
+        let started = Instant::now();
+        let error = write_to_slow_peer(WRITE_TIMEOUT - Duration::from_secs(1)).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(started.elapsed() <= RESPONSE_TIMEOUT + WRITE_TIMEOUT, "{:?}", started.elapsed());
     }
 }

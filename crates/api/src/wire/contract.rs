@@ -170,12 +170,12 @@ pub struct ContractFacet {
     pub selectors: Vec<String>,
 }
 
-impl From<contracts::calls::Facet> for ContractFacet {
-    fn from(facet: contracts::calls::Facet) -> Self {
-        let (name, functions) = match facet.verified {
+impl From<&contracts::calls::Facet> for ContractFacet {
+    fn from(facet: &contracts::calls::Facet) -> Self {
+        let (name, functions) = match &facet.verified {
             Some(verified) => {
                 let signatures = verified.interface.functions.iter().map(|function| function.signature()).collect();
-                (Some(verified.name), signatures)
+                (Some(verified.name.clone()), signatures)
             }
             None => (None, Vec::new()),
         };
@@ -238,9 +238,10 @@ impl From<contracts::calls::ProxyKind> for ProxyKind {
 
 impl VerifiedContract {
     #[must_use]
-    pub fn new(contract: domain::VerifiedContract, delegation: Option<Delegation>) -> Self {
+    pub fn new(contract: domain::VerifiedContract, delegation: Option<&Delegation>) -> Self {
         let proxy_known = delegation.is_some();
-        let Delegation { proxy, diamond } = delegation.unwrap_or_default();
+        let diamond = delegation.and_then(|delegation| delegation.diamond.as_ref());
+        let proxy = delegation.and_then(|delegation| delegation.proxy);
         let kind = contract.code.runtime_match.into();
         let creation_match = contract.creation_match().map(MatchKind::from);
         let domain::VerifiedContract { address, twin_of, code, deployment } = contract;
@@ -269,9 +270,7 @@ impl VerifiedContract {
                 .collect(),
             libraries: creation_libraries.chain(code.libraries).map(|(name, address)| (name, address.into())).collect(),
             constructor_arguments: proof.map(|proof| hex::encode_prefixed(proof.arguments)),
-            facets: diamond
-                .map(|diamond| diamond.facets.into_iter().map(ContractFacet::from).collect())
-                .unwrap_or_default(),
+            facets: diamond.map(|diamond| diamond.facets.iter().map(ContractFacet::from).collect()).unwrap_or_default(),
             proxy_known,
             proxy: proxy
                 .map(|proxy| ContractProxy { kind: proxy.kind.into(), implementation: proxy.implementation.into() }),
@@ -338,6 +337,6 @@ mod tests {
             Facet { address: Address::repeat_byte(7), selectors: vec![[1, 2, 3, 4]], verified: None },
         ];
         let delegation = Delegation { proxy: Some(proxy), diamond: Some(Diamond { facets, left_out: 0 }) };
-        insta::assert_json_snapshot!(VerifiedContract::new(contract, Some(delegation)));
+        insta::assert_json_snapshot!(VerifiedContract::new(contract, Some(&delegation)));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use client_address::Client;
 use domain::{
     Address, Block, BlockId, BlockNumber, BlockRange, Bytes, Credit, CreditClass, CreditFilter, CreditSource,
     TokenKind, U256,
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::{app::App, error::DialectError};
 
-const MAX_BALANCES: usize = 20;
+pub(super) const MAX_BALANCES: usize = 20;
 /// `balanceOf(address)`.
 const BALANCE_OF: [u8; 4] = [0x70, 0xa0, 0x82, 0x31];
 const CALL_GAS: u64 = 10_000_000;
@@ -29,18 +30,18 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Blocks whose rewards are computed at a time.
 const PART: u32 = 50;
 
-pub(super) async fn dispatch(app: &Arc<App>, action: &str, params: &Params) -> Result<Answer, Failure> {
+pub(super) async fn dispatch(app: &Arc<App>, client: Client, action: &str, params: &Params) -> Result<Answer, Failure> {
     match action {
         "balance" => Ok(Answer::text(balance(app, params.address("address")?, params).await?.to_string())),
         "balancemulti" => list_balances(app, params).await,
         "tokenbalance" => token_balance(app, params).await,
-        "txlist" => transactions::list(app, params).await,
-        "txlistinternal" => internal::list(app, params).await,
-        "tokentx" => transfers::list(app, TokenKind::Bep20, params).await,
-        "tokennfttx" => transfers::list(app, TokenKind::Bep721, params).await,
-        "token1155tx" => transfers::list(app, TokenKind::Bep1155, params).await,
-        "txsbeaconwithdrawal" => withdrawals::list(app, params).await,
-        "getminedblocks" => list_mined_blocks(app, params).await,
+        "txlist" => transactions::list(app, client, params).await,
+        "txlistinternal" => internal::list(app, client, params).await,
+        "tokentx" => transfers::list(app, client, TokenKind::Bep20, params).await,
+        "tokennfttx" => transfers::list(app, client, TokenKind::Bep721, params).await,
+        "token1155tx" => transfers::list(app, client, TokenKind::Bep1155, params).await,
+        "txsbeaconwithdrawal" => withdrawals::list(app, client, params).await,
+        "getminedblocks" => list_mined_blocks(app, client, params).await,
         _ => Err(Failure::unknown_action()),
     }
 }
@@ -95,12 +96,12 @@ struct MinedRows {
     page: PageParams,
 }
 
-async fn list_mined_blocks(app: &Arc<App>, params: &Params) -> Result<Answer, Failure> {
+async fn list_mined_blocks(app: &Arc<App>, client: Client, params: &Params) -> Result<Answer, Failure> {
     const NONE_FOUND: &str = "No transactions found";
     let miner = params.address("address")?;
     match params.find("blocktype").unwrap_or("blocks") {
         "blocks" => {}
-        "uncles" => return list_mined_uncles(app, miner, params, NONE_FOUND).await,
+        "uncles" => return list_mined_uncles(app, client, miner, params, NONE_FOUND).await,
         _ => return Err(Failure::invalid("blocktype", "must be blocks or uncles")),
     }
     // Etherscan sorts these the other way round.
@@ -110,7 +111,7 @@ async fn list_mined_blocks(app: &Arc<App>, params: &Params) -> Result<Answer, Fa
     }
     let tip: BlockNumber = app.tip().await?.number;
     let rows = MinedRows { app: Arc::clone(app), miner, blocks: up_to(BlockRange::ALL, tip), page };
-    send(app, rows, NONE_FOUND).await
+    send(app, client, rows, NONE_FOUND).await
 }
 
 struct UncleRows {
@@ -122,6 +123,7 @@ struct UncleRows {
 
 async fn list_mined_uncles(
     app: &Arc<App>,
+    client: Client,
     miner: Address,
     params: &Params,
     none_found: &'static str,
@@ -133,7 +135,7 @@ async fn list_mined_uncles(
     let tip: BlockNumber = app.tip().await?.number;
     let filter =
         CreditFilter { blocks: up_to(BlockRange::ALL, tip), ..CreditFilter::of(miner, CreditClass::UncleRewards) };
-    send(app, UncleRows { app: Arc::clone(app), filter, page }, none_found).await
+    send(app, client, UncleRows { app: Arc::clone(app), filter, page }, none_found).await
 }
 
 impl Rows for UncleRows {

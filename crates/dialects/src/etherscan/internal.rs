@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use client_address::Client;
 use domain::{B256, BlockRange, InternalFilter, InternalTransaction, PageRequest, TracedRange};
 use serde_json::{Value, json};
 
@@ -15,8 +16,8 @@ const NOT_TRACED: &str =
     "Error! No internal transactions are indexed yet: the node does not support tracing, or no block is traced";
 const NONE_FOUND: &str = "No transactions found";
 
-pub(super) async fn list(app: &Arc<App>, params: &Params) -> Result<Answer, Failure> {
-    let _permit = app.heavy.acquire().await;
+pub(super) async fn list(app: &Arc<App>, client: Client, params: &Params) -> Result<Answer, Failure> {
+    let _permit = app.permit(client).await?;
     let page = params.page(MAX_ROWS)?;
     let found = match params.find_hash("txhash")? {
         Some(hash) => of_transaction(app, hash, page).await?,

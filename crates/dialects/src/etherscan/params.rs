@@ -17,17 +17,21 @@ use domain::{BlockRange, Order};
 use url::form_urlencoded;
 
 use super::{
+    KEY_PREFIX,
     answer::Failure,
     multipart::{MultipartError, Part, Parts},
 };
 
 const MAX_FORM: usize = 8 << 20;
 /// Longer bodies need a slot.
-const SHORT_BODY: u64 = 64 << 10;
+const SHORT_BODY: usize = 64 << 10;
 /// More than the longest form of any tool, with ten libraries.
 const MAX_PARAMS: usize = 64;
 const MAX_NAME: usize = 64;
 const API_KEY_HEADER: &str = "x-api-key";
+const KEY_PARAMETERS: [&[u8]; 2] = [b"apikey", b"api_key"];
+/// More than a key has.
+const MAX_KEY: usize = 128;
 /// Rows of a page of a list.
 pub(super) const MAX_ROWS: u32 = 10_000;
 
@@ -64,19 +68,68 @@ pub(super) struct PageParams {
     pub(super) order: Order,
 }
 
-impl Params {
-    pub(super) async fn read(gate: &Gate, client: Client, head: &RequestParts, body: Body) -> Result<Self, Failure> {
+/// A request as it came, before its form is parsed.
+#[derive(Debug)]
+pub(super) struct Form {
+    query: String,
+    key_header: Option<String>,
+    content_type: String,
+    body: Option<(FormKind, axum::body::Bytes)>,
+}
+
+impl Form {
+    /// Reads the body, as far as the limits of the client allow.
+    pub(super) async fn receive(gate: &Gate, client: Client, head: &RequestParts, body: Body) -> Result<Self, Failure> {
         let key_header =
             head.headers.get(API_KEY_HEADER).map(|key| String::from_utf8_lossy(key.as_bytes()).into_owned());
-        let kind = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let form = match FormKind::of(kind) {
-            Some(form) => Some((form, read_form(gate, client, &head.headers, body).await?)),
-            None => None,
-        };
-        let query = head.uri.query().unwrap_or_default();
-        Ok(Self { key_header, ..Self::parse(query.as_bytes(), kind, form)? })
+        let content_type = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let query = head.uri.query().unwrap_or_default().to_owned();
+        let mut form = Self { query, key_header, content_type: content_type.to_owned(), body: None };
+        if let Some(kind) = FormKind::of(content_type) {
+            let may_have_key = form.find_key().is_some();
+            form.body = Some((kind, read_form(gate, client, &head.headers, body, may_have_key).await?));
+        }
+        Ok(form)
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.body.as_ref().map_or(0, |(_, body)| body.len())
+    }
+
+    pub(super) fn is_long(&self) -> bool {
+        self.len() > SHORT_BODY
+    }
+
+    /// The API key: from the header, the query, or the form, which is not parsed for it.
+    pub(super) fn find_key(&self) -> Option<String> {
+        let in_form = || self.body.as_ref().and_then(|(_, body)| find_key_in(body));
+        self.key_header.clone().or_else(|| find_key_in(self.query.as_bytes())).or_else(in_form)
+    }
+
+    pub(super) fn parse(self) -> Result<Params, Failure> {
+        Ok(Params {
+            key_header: self.key_header,
+            ..Params::parse(self.query.as_bytes(), &self.content_type, self.body)?
+        })
+    }
+}
+
+/// The first key of this service after the name of a parameter for one, however the form is encoded.
+fn find_key_in(form: &[u8]) -> Option<String> {
+    KEY_PARAMETERS.iter().find_map(|name| {
+        memchr::memmem::find_iter(form, name).find_map(|found| {
+            // In a multipart body, the rest of the name's line and an empty line come first.
+            let after = form.get(found + name.len()..)?;
+            let skipped = after.iter().take_while(|byte| b"=\"\r\n ".contains(byte)).count();
+            let value = after.get(skipped..)?;
+            let length = value.iter().take(MAX_KEY).take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_');
+            let key = value.get(..length.count()).and_then(|key| str::from_utf8(key).ok())?;
+            (skipped > 0 && key.starts_with(KEY_PREFIX)).then(|| key.to_owned())
+        })
+    })
+}
+
+impl Params {
     /// The parameters of a query and of a form, which prevail.
     pub(super) fn parse(
         query: &[u8],
@@ -219,18 +272,31 @@ fn check_name(name: &str) -> Result<(), Failure> {
     if name.len() > MAX_NAME { Err(Failure::text("Error! The name of a parameter is too long")) } else { Ok(()) }
 }
 
-/// The body of a form. Its sender is not identified yet, so long bodies are limited.
-async fn read_form(gate: &Gate, client: Client, headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Failure> {
-    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+/// The body of a form. Its sender is not identified yet: of a client above its limit, only as much is read as may have a key.
+async fn read_form(
+    gate: &Gate,
+    client: Client,
+    headers: &HeaderMap,
+    body: Body,
+    may_have_key: bool,
+) -> Result<axum::body::Bytes, Failure> {
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if length.is_some_and(|length| length <= SHORT_BODY) {
-        return Ok(api::dialect::read_body(headers, body, MAX_FORM).await?);
+        return Ok(api::dialect::read_body(headers, body, SHORT_BODY).await?);
     }
     let Some(slot) = gate.body_slot(client) else {
         return Err(Failure::text(
             "Max rate limit reached: too many forms are being read. Please respect the rate limit",
         ));
     };
-    Ok(slot.read_body(headers, body, MAX_FORM).await?)
+    let may_pass = may_have_key || gate.has_room(client).await;
+    let is_worth_reading = |beginning: &[u8]| may_pass || find_key_in(beginning).is_some();
+    match slot.read_body_if(headers, body, MAX_FORM, SHORT_BODY, &is_worth_reading).await? {
+        Some(body) => Ok(body),
+        None => Err(Failure::text(
+            "Max rate limit reached, please respect the rate limit: without an API key at its beginning, a long form is not read",
+        )),
+    }
 }
 
 fn read_url_encoded(text: &[u8]) -> Result<HashMap<String, String>, Failure> {
@@ -326,6 +392,17 @@ mod tests {
         assert!(add(&mut values, "a", "2".to_owned()).is_err());
         assert!((0..1_000_000).any(|number| add(&mut values, &format!("topic{number}"), String::new()).is_err()));
         assert_eq!(values.len(), MAX_PARAMS);
+    }
+
+    #[test]
+    fn a_key_is_found_without_parsing_the_form() {
+        let multipart = "--x\r\nContent-Disposition: form-data; name=\"apikey\"\r\n\r\nexpl_7\r\n--x--";
+        for form in ["apikey=expl_7&module=contract", "module=contract&api_key=expl_7", multipart] {
+            assert_eq!(find_key_in(form.as_bytes()).as_deref(), Some("expl_7"), "{form}");
+        }
+        for form in ["", "apikey", "apikey=", "apikey=placeholder", "sourceCode=apikeyexpl_7"] {
+            assert_eq!(find_key_in(form.as_bytes()), None, "{form}");
+        }
     }
 
     #[test]

@@ -1,20 +1,30 @@
 //! Lists that are sent while they are read, so that long ones need little memory.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use alloy_primitives::Address;
 use axum::body::Body;
+use client_address::Client;
 use contracts::Interface;
-use domain::{B256, Selector, TransactionDetail};
+use domain::{B256, Bytes, Selector, Transaction};
 use futures::stream;
 use serde_json::Value;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::answer::{Answer, Failure};
 use crate::{app::App, error::DialectError};
 
 const HEAD: &str = r#"{"status":"1","message":"OK","result":["#;
 const TAIL: &str = "]}";
+/// For a whole list: a client that reads more slowly gets no more of it.
+const MAX_TIME: Duration = Duration::from_secs(120);
+/// Rows for which one call to the node is paid.
+const ROWS_OF_A_CALL: u32 = 100;
+/// Calls to the node for a short list.
+const MIN_CALLS: u32 = 10;
 /// Contracts whose functions are named at a time.
 const MAX_INTERFACES: usize = 256;
 
@@ -25,24 +35,33 @@ pub(super) trait Rows: Send + 'static {
 }
 
 struct Writing<R> {
+    app: Arc<App>,
+    client: Client,
+    started: Instant,
     rows: R,
     /// Rows that are read but not sent.
     pending: Option<Vec<Value>>,
     is_first: bool,
     is_done: bool,
-    /// Limits the lists that are read at a time.
-    _permit: OwnedSemaphorePermit,
 }
 
 /// Sends rows as they are read. If the list is empty, `empty` is the message.
-pub(super) async fn send(app: &App, mut rows: impl Rows, empty: &'static str) -> Result<Answer, Failure> {
-    let permit = Arc::clone(&app.heavy).acquire_owned().await;
-    let permit = permit.map_err(|_| Failure::text("Error! The server is shutting down"))?;
-    let first = rows.next().await?;
+pub(super) async fn send(
+    app: &Arc<App>,
+    client: Client,
+    mut rows: impl Rows,
+    empty: &'static str,
+) -> Result<Answer, Failure> {
+    let first = {
+        let _permit = app.permit(client).await?;
+        rows.next().await?
+    };
     if first.is_empty() {
         return Err(Failure::empty(empty));
     }
-    let writing = Writing { rows, pending: Some(first), is_first: true, is_done: false, _permit: permit };
+    let app = Arc::clone(app);
+    let started = Instant::now();
+    let writing = Writing { app, client, started, rows, pending: Some(first), is_first: true, is_done: false };
     Ok(Answer::Stream(Body::from_stream(stream::try_unfold(writing, write_part))))
 }
 
@@ -52,7 +71,7 @@ async fn write_part<R: Rows>(mut writing: Writing<R>) -> Result<Option<(String, 
     }
     let rows = match writing.pending.take() {
         Some(rows) => rows,
-        None => writing.rows.next().await.inspect_err(|error| {
+        None => writing.read().await.inspect_err(|error| {
             // The response has begun: all that is left is to cut it off.
             error.report();
         })?,
@@ -70,10 +89,49 @@ async fn write_part<R: Rows>(mut writing: Writing<R>) -> Result<Option<(String, 
     Ok(Some((part, writing)))
 }
 
-/// The parts of transactions that the index does not have.
-pub(super) async fn details(app: &App, hashes: &[B256]) -> Result<Vec<TransactionDetail>, DialectError> {
-    let found = app.services.node.find_transactions(hashes).await?;
-    found.into_iter().map(|detail| detail.ok_or(DialectError::Moved)).collect()
+impl<R: Rows> Writing<R> {
+    /// The next part. Reading it takes a permit, sending it does not.
+    async fn read(&mut self) -> Result<Vec<Value>, DialectError> {
+        if self.started.elapsed() > MAX_TIME {
+            return Err(DialectError::TooSlow);
+        }
+        let _permit = self.app.permit(self.client).await?;
+        self.rows.next().await
+    }
+}
+
+/// Inputs that the index does not keep, since they are long: from the node, a few for each list.
+pub(super) struct LongInputs {
+    app: Arc<App>,
+    calls_left: u32,
+}
+
+impl LongInputs {
+    /// For a list of at most so many rows.
+    pub(super) fn new(app: Arc<App>, rows: u32) -> Self {
+        Self { app, calls_left: rows.div_ceil(ROWS_OF_A_CALL).max(MIN_CALLS) }
+    }
+
+    /// Fills in the inputs of transactions, the first ones first. Those beyond what is paid for stay unknown.
+    pub(super) async fn fill(&mut self, transactions: &mut [&mut Transaction]) -> Result<(), DialectError> {
+        let most = usize::try_from(self.calls_left).unwrap_or(usize::MAX);
+        let mut missing: Vec<&mut &mut Transaction> =
+            transactions.iter_mut().filter(|transaction| transaction.input.is_none()).take(most).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        self.calls_left -= u32::try_from(missing.len()).unwrap_or(self.calls_left);
+        let hashes: Vec<B256> = missing.iter().map(|transaction| transaction.hash).collect();
+        let found = self.app.services.node.find_inputs(&hashes).await?;
+        for (transaction, found) in missing.iter_mut().zip(found) {
+            let (block_hash, input) = found.ok_or(DialectError::Moved)?;
+            if block_hash != transaction.block_hash {
+                return Err(DialectError::Moved);
+            }
+            transaction.input = Some(input);
+        }
+        Ok(())
+    }
 }
 
 /// Names of called functions, from verified contracts.
@@ -114,7 +172,21 @@ impl FunctionNames {
     }
 }
 
-/// The first four bytes of call data or creation code, as Etherscan writes them.
-pub(super) fn method_id(input: &[u8]) -> String {
-    alloy_primitives::hex::encode_prefixed(input.get(..4).unwrap_or_default())
+/// The first four bytes of call data or creation code, as Etherscan writes them; empty if they are not known.
+pub(super) fn method_id(transaction: &Transaction) -> String {
+    match (&transaction.input, transaction.method) {
+        (Some(input), _) => alloy_primitives::hex::encode_prefixed(input.get(..4).unwrap_or_default()),
+        (None, Some(method)) => alloy_primitives::hex::encode_prefixed(method),
+        (None, None) => String::new(),
+    }
+}
+
+/// As in all of Etherscan's lists, an empty text is what is not known.
+pub(super) fn or_empty<T: ToString>(known: Option<T>) -> String {
+    known.map(|known| known.to_string()).unwrap_or_default()
+}
+
+/// An input in hexadecimal digits.
+pub(super) fn input_text(input: Option<&Bytes>) -> String {
+    or_empty(input)
 }

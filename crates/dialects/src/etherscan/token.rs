@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use client_address::Client;
 use domain::{Address, TokenKind};
 use serde_json::{Value, json};
 
@@ -14,10 +15,10 @@ use crate::{app::App, error::DialectError};
 
 const PART: u32 = 500;
 
-pub(super) async fn dispatch(app: &Arc<App>, action: &str, params: &Params) -> Result<Answer, Failure> {
+pub(super) async fn dispatch(app: &Arc<App>, client: Client, action: &str, params: &Params) -> Result<Answer, Failure> {
     match action {
         "tokeninfo" => get_token(app, params).await,
-        "tokenholderlist" => list_holders(app, params).await,
+        "tokenholderlist" => list_holders(app, client, params).await,
         _ => Err(Failure::unknown_action()),
     }
 }
@@ -47,14 +48,14 @@ struct HolderRows {
     page: PageParams,
 }
 
-async fn list_holders(app: &Arc<App>, params: &Params) -> Result<Answer, Failure> {
+async fn list_holders(app: &Arc<App>, client: Client, params: &Params) -> Result<Answer, Failure> {
     let token = params.address("contractaddress")?;
     let mut page = params.page(MAX_ROWS)?;
     // The largest balance first.
     if params.find("sort").is_none() {
         page.order = domain::Order::NewestFirst;
     }
-    send(app, HolderRows { app: Arc::clone(app), token, page }, "No token holder found").await
+    send(app, client, HolderRows { app: Arc::clone(app), token, page }, "No token holder found").await
 }
 
 impl Rows for HolderRows {

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use domain::{BlockNumber, BlockRange, Outcome, PageRequest, Transaction, TransactionDetail, TransactionFilter};
+use client_address::Client;
+use domain::{BlockNumber, BlockRange, Outcome, PageRequest, Transaction, TransactionFilter};
 use serde_json::{Value, json};
 
 use super::{
     answer::{Answer, Failure},
     params::{MAX_ROWS, PageParams, Params},
-    rows::{FunctionNames, Rows, details, method_id, send},
+    rows::{FunctionNames, LongInputs, Rows, input_text, method_id, or_empty, send},
 };
 use crate::{app::App, error::DialectError};
 
-/// Transactions that are requested from the node at a time.
+/// Transactions that are read at a time.
 const PART: u32 = 100;
 
 struct TransactionRows {
@@ -20,22 +21,29 @@ struct TransactionRows {
     filter: TransactionFilter,
     page: PageParams,
     tip: BlockNumber,
+    inputs: LongInputs,
     names: FunctionNames,
 }
 
-pub(super) async fn list(app: &Arc<App>, params: &Params) -> Result<Answer, Failure> {
+/// The list that is asked for, of blocks up to the tip.
+pub(super) fn filter(params: &Params, tip: BlockNumber) -> Result<TransactionFilter, Failure> {
     let address = params.address("address")?;
+    let blocks = up_to(params.block_range("startblock", "endblock")?, tip);
+    Ok(TransactionFilter { blocks, ..TransactionFilter::touching(address) })
+}
+
+pub(super) async fn list(app: &Arc<App>, client: Client, params: &Params) -> Result<Answer, Failure> {
     let page = params.page(MAX_ROWS)?;
     let tip = app.tip().await?.number;
-    let blocks = up_to(params.block_range("startblock", "endblock")?, tip);
     let rows = TransactionRows {
-        filter: TransactionFilter { blocks, ..TransactionFilter::touching(address) },
+        filter: filter(params, tip)?,
         page,
         tip,
+        inputs: LongInputs::new(Arc::clone(app), page.rows),
         names: FunctionNames::new(Arc::clone(app)),
         app: Arc::clone(app),
     };
-    send(app, rows, "No transactions found").await
+    send(app, client, rows, "No transactions found").await
 }
 
 /// Bounds a range, so that blocks that are indexed meanwhile do not move the pages.
@@ -57,18 +65,18 @@ impl PageParams {
 impl Rows for TransactionRows {
     async fn next(&mut self) -> Result<Vec<Value>, DialectError> {
         let Some(part) = self.page.next_part(PART) else { return Ok(Vec::new()) };
-        let found = self.app.services.chain.list_transactions(&self.filter, part).await?.items;
-        let hashes: Vec<_> = found.iter().map(|transaction| transaction.hash).collect();
+        let mut found = self.app.services.chain.list_transactions(&self.filter, part).await?.items;
+        self.inputs.fill(&mut found.iter_mut().collect::<Vec<_>>()).await?;
         let mut rows = Vec::with_capacity(found.len());
-        for (transaction, detail) in found.iter().zip(details(&self.app, &hashes).await?) {
-            rows.push(self.row(transaction, &detail).await?);
+        for transaction in &found {
+            rows.push(self.row(transaction).await?);
         }
         Ok(rows)
     }
 }
 
 impl TransactionRows {
-    async fn row(&mut self, transaction: &Transaction, detail: &TransactionDetail) -> Result<Value, DialectError> {
+    async fn row(&mut self, transaction: &Transaction) -> Result<Value, DialectError> {
         let function = match (transaction.to, transaction.method) {
             (Some(to), Some(method)) => self.names.find(to, method).await?,
             _ => String::new(),
@@ -83,7 +91,7 @@ impl TransactionRows {
             "from": format!("{:#x}", transaction.from),
             "to": transaction.to.map(|to| format!("{to:#x}")).unwrap_or_default(),
             "value": transaction.value.to_string(),
-            "gas": detail.gas_limit.to_string(),
+            "gas": or_empty(transaction.gas_limit),
             "gasPrice": transaction.gas_price.to_string(),
             "isError": if transaction.succeeded { "0" } else { "1" },
             "txreceipt_status": match transaction.outcome() {
@@ -93,13 +101,13 @@ impl TransactionRows {
                 Outcome::Unknown => "",
             },
             "statusKnown": transaction.status_known,
-            "input": detail.input.to_string(),
+            "input": input_text(transaction.input.as_ref()),
             "contractAddress": transaction.created.map(|created| format!("{created:#x}")).unwrap_or_default(),
-            "cumulativeGasUsed": detail.cumulative_gas_used.map(|gas| gas.to_string()).unwrap_or_default(),
+            "cumulativeGasUsed": or_empty(transaction.cumulative_gas_used),
             "gasUsed": transaction.gas_used.to_string(),
             "fee": transaction.fee().to_string(),
             "confirmations": self.tip.saturating_sub(transaction.block_number).to_string(),
-            "methodId": method_id(&detail.input),
+            "methodId": method_id(transaction),
             "functionName": function,
         }))
     }

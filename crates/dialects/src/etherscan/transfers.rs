@@ -2,21 +2,24 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use domain::{B256, BlockNumber, TokenKind, Transaction, TransactionDetail, Transfer, TransferFilter};
+use client_address::Client;
+use domain::{B256, BlockNumber, TokenKind, Transaction, Transfer, TransferFilter};
 use serde_json::{Value, json};
 
 use super::{
     answer::{Answer, Failure},
     params::{MAX_ROWS, PageParams, Params},
-    rows::{FunctionNames, Rows, details, method_id, send},
+    rows::{FunctionNames, LongInputs, Rows, method_id, or_empty, send},
     transactions::up_to,
 };
 use crate::{app::App, error::DialectError};
 
-/// Transfers whose transactions are requested from the node at a time.
+/// Transfers that are sent at a time.
 const PART: u32 = 100;
 /// Transfers that are read at a time while those of other kinds are skipped.
 const SCANNED: u32 = 1_000;
+/// Transfers that a request reads at most, of any kind.
+pub(super) const MAX_SCANNED: u32 = 100_000;
 
 struct TransferRows {
     app: Arc<App>,
@@ -29,20 +32,29 @@ struct TransferRows {
     /// Transfers of the kind that were read but not sent.
     read: Vec<Transfer>,
     is_read: bool,
+    /// How many more transfers may be read.
+    scans_left: u32,
     tip: BlockNumber,
+    inputs: LongInputs,
     names: FunctionNames,
 }
 
-pub(super) async fn list(app: &Arc<App>, kind: TokenKind, params: &Params) -> Result<Answer, Failure> {
+/// The list that is asked for, of blocks up to the tip.
+pub(super) fn filter(params: &Params, tip: BlockNumber) -> Result<TransferFilter, Failure> {
     let (address, token) = (params.find_address("address")?, params.find_address("contractaddress")?);
     if address.is_none() && token.is_none() {
         return Err(Failure::text("Error! Missing address or contractaddress"));
     }
+    let blocks = up_to(params.block_range("startblock", "endblock")?, tip);
+    Ok(TransferFilter { address, token, blocks, ..TransferFilter::default() })
+}
+
+pub(super) async fn list(app: &Arc<App>, client: Client, kind: TokenKind, params: &Params) -> Result<Answer, Failure> {
     let mut page = params.page(MAX_ROWS)?;
     let tip = app.tip().await?.number;
-    let blocks = up_to(params.block_range("startblock", "endblock")?, tip);
+    let filter = filter(params, tip)?;
     let mut position = 0;
-    if let Some(token) = token {
+    if let Some(token) = filter.token {
         // The transfers of one token are of one kind, so that the page is found without a scan.
         let known = app.services.chain.find_token(token).await?;
         if known.is_none_or(|known| known.kind != kind) {
@@ -52,16 +64,18 @@ pub(super) async fn list(app: &Arc<App>, kind: TokenKind, params: &Params) -> Re
     }
     let rows = TransferRows {
         kind,
-        filter: TransferFilter { address, token, blocks, ..TransferFilter::default() },
+        filter,
         page,
         position,
         read: Vec::new(),
         is_read: false,
+        scans_left: MAX_SCANNED,
         tip,
+        inputs: LongInputs::new(Arc::clone(app), page.rows),
         names: FunctionNames::new(Arc::clone(app)),
         app: Arc::clone(app),
     };
-    send(app, rows, "No transactions found").await
+    send(app, client, rows, "No transactions found").await
 }
 
 impl Rows for TransferRows {
@@ -75,15 +89,18 @@ impl Rows for TransferRows {
         self.page.rows -= wanted;
         let mut hashes: Vec<B256> = part.iter().map(|transfer| transfer.tx_hash).collect();
         hashes.dedup();
-        let mut transactions = HashMap::with_capacity(hashes.len());
-        for (hash, detail) in hashes.iter().zip(details(&self.app, &hashes).await?) {
+        let mut transactions: HashMap<B256, Transaction> = HashMap::with_capacity(hashes.len());
+        for hash in &hashes {
             let found = self.app.services.chain.find_transaction(*hash).await?.ok_or(DialectError::Moved)?;
-            transactions.insert(*hash, (found, detail));
+            transactions.insert(*hash, found);
         }
+        // Only of creations: a call has its selector in the index.
+        let creations = transactions.values_mut().filter(|transaction| transaction.method.is_none());
+        self.inputs.fill(&mut creations.collect::<Vec<_>>()).await?;
         let mut rows = Vec::with_capacity(part.len());
         for transfer in &part {
-            let (transaction, detail) = transactions.get(&transfer.tx_hash).ok_or(DialectError::Moved)?;
-            rows.push(self.row(transfer, transaction, detail).await?);
+            let transaction = transactions.get(&transfer.tx_hash).ok_or(DialectError::Moved)?;
+            rows.push(self.row(transfer, transaction).await?);
         }
         Ok(rows)
     }
@@ -91,6 +108,7 @@ impl Rows for TransferRows {
 
 impl TransferRows {
     async fn read_more(&mut self) -> Result<(), DialectError> {
+        self.scans_left = self.scans_left.checked_sub(SCANNED).ok_or(DialectError::TooManyScanned)?;
         let part = domain::PageRequest { offset: self.position, limit: SCANNED, order: self.page.order };
         let found = self.app.services.chain.list_transfers(&self.filter, part).await?.items;
         self.is_read = found.len() < SCANNED as usize;
@@ -105,12 +123,7 @@ impl TransferRows {
         Ok(())
     }
 
-    async fn row(
-        &mut self,
-        transfer: &Transfer,
-        transaction: &Transaction,
-        detail: &TransactionDetail,
-    ) -> Result<Value, DialectError> {
+    async fn row(&mut self, transfer: &Transfer, transaction: &Transaction) -> Result<Value, DialectError> {
         let function = match (transaction.to, transaction.method) {
             (Some(to), Some(method)) => self.names.find(to, method).await?,
             _ => String::new(),
@@ -130,12 +143,12 @@ impl TransferRows {
             "tokenSymbol": transfer.token_symbol.as_deref().unwrap_or_default(),
             "transactionIndex": transaction.index.to_string(),
             "logIndex": event.log_index.to_string(),
-            "gas": detail.gas_limit.to_string(),
+            "gas": or_empty(transaction.gas_limit),
             "gasPrice": transaction.gas_price.to_string(),
             "gasUsed": transaction.gas_used.to_string(),
-            "cumulativeGasUsed": detail.cumulative_gas_used.map(|gas| gas.to_string()).unwrap_or_default(),
+            "cumulativeGasUsed": or_empty(transaction.cumulative_gas_used),
             "input": "deprecated",
-            "methodId": method_id(&detail.input),
+            "methodId": method_id(transaction),
             "functionName": function,
             "confirmations": self.tip.saturating_sub(transfer.block_number).to_string(),
         });

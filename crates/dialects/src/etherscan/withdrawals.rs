@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use client_address::Client;
 use domain::{Credit, CreditClass, CreditFilter, CreditSource, U256};
 use serde_json::{Value, json};
 
@@ -23,13 +24,13 @@ struct WithdrawalRows {
     page: PageParams,
 }
 
-pub(super) async fn list(app: &Arc<App>, params: &Params) -> Result<Answer, Failure> {
+pub(super) async fn list(app: &Arc<App>, client: Client, params: &Params) -> Result<Answer, Failure> {
     let address = params.address("address")?;
     let page = params.page(MAX_ROWS)?;
     let tip = app.tip().await?.number;
     let blocks = up_to(params.block_range("startblock", "endblock")?, tip);
     let filter = CreditFilter { blocks, ..CreditFilter::of(address, CreditClass::Withdrawals) };
-    send(app, WithdrawalRows { app: Arc::clone(app), filter, page }, "No transactions found").await
+    send(app, client, WithdrawalRows { app: Arc::clone(app), filter, page }, "No transactions found").await
 }
 
 impl Rows for WithdrawalRows {

@@ -201,7 +201,7 @@ async fn deployment(app: &App, chain_id: u64, address: Address) -> Result<Value,
 }
 
 async fn proxy(app: &App, address: Address) -> Result<Value, SourcifyError> {
-    let Some(proxy) = app.services.calls.find_delegation(address).await?.proxy else {
+    let Some(proxy) = app.services.delegations.find_proxy(address).await? else {
         return Ok(json!({ "isProxy": false, "proxyType": null, "implementations": [] }));
     };
     let name = app.find_contract(proxy.implementation).await?.map(|implementation| implementation.code.name);

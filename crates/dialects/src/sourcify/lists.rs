@@ -16,6 +16,8 @@ use super::{
 use crate::app::App;
 
 const MAX_RESULTS: usize = 200;
+/// Contracts that are read at most, to find the one after which the list begins.
+const MAX_SCANNED: u64 = 20_000;
 /// Contracts that are read at a time.
 const PART: u32 = 500;
 
@@ -39,6 +41,11 @@ pub(super) async fn list_contracts(
     let ListParams { order, limit, mut after } = ListParams::read(query.as_deref())?;
     let (mut results, mut offset) = (Vec::new(), 0);
     while results.len() < limit {
+        if offset >= MAX_SCANNED {
+            return Err(SourcifyError::invalid(
+                "afterMatchId is too far from this end of the list: sort the other way round",
+            ));
+        }
         let page = app.services.verified.list_verified(PageRequest { offset, limit: PART, order }).await?;
         if page.items.is_empty() {
             break;

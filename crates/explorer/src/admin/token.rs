@@ -15,6 +15,8 @@ use crate::config::admin::TokenSource;
 
 /// In the data folder, if the operator gives no other file.
 const FILE: &str = "admin.token";
+/// In the data folder: for programs that collect metrics, and must not be able to change anything.
+const METRICS_FILE: &str = "metrics.token";
 /// Shorter ones could be guessed.
 const MIN_BYTES: usize = 16;
 const MAX_BYTES: u64 = 4_096;
@@ -47,13 +49,24 @@ impl AdminToken {
     pub(crate) fn load(source: &TokenSource) -> anyhow::Result<Self> {
         let path = match source {
             TokenSource::File(path) => path.clone(),
-            TokenSource::Folder(folder) => {
-                let path = folder.join(FILE);
-                create(folder, &path).with_context(|| format!("cannot create the admin token {}", path.display()))?;
-                path
-            }
+            TokenSource::Folder(folder) => return Self::load_or_create(folder, FILE),
         };
-        let text = read(&path).with_context(|| format!("cannot read the admin token {}", path.display()))?;
+        Self::read(&path)
+    }
+
+    /// The token that only reads metrics.
+    pub(crate) fn of_metrics(folder: &Path) -> anyhow::Result<Self> {
+        Self::load_or_create(folder, METRICS_FILE)
+    }
+
+    fn load_or_create(folder: &Path, name: &str) -> anyhow::Result<Self> {
+        let path = folder.join(name);
+        create(folder, &path).with_context(|| format!("cannot create the admin token {}", path.display()))?;
+        Self::read(&path)
+    }
+
+    fn read(path: &Path) -> anyhow::Result<Self> {
+        let text = read(path).with_context(|| format!("cannot read the admin token {}", path.display()))?;
         Self::parse(&text).with_context(|| format!("invalid admin token in {}", path.display()))
     }
 

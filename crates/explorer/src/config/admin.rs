@@ -35,7 +35,16 @@ options! {
 #[derive(Debug, Default)]
 pub(crate) struct AdminConfig {
     pub(crate) socket: Option<SocketConfig>,
-    pub(crate) listen: Option<(SocketAddr, TokenSource)>,
+    pub(crate) listen: Option<AdminPort>,
+}
+
+/// A port of the admin interface.
+#[derive(Debug)]
+pub(crate) struct AdminPort {
+    pub(crate) address: SocketAddr,
+    pub(crate) token: TokenSource,
+    /// Where the token is that only reads metrics. It is created at the first start.
+    pub(crate) metrics_token_folder: PathBuf,
 }
 
 #[derive(Debug)]
@@ -71,7 +80,8 @@ impl AdminInterfaceOptions {
             (_, Some(file)) => TokenSource::File(file),
             (None, None) => return Ok(AdminConfig { socket, listen: None }),
         };
-        Ok(AdminConfig { socket, listen: self.admin_listen.map(|address| (address, token)) })
+        let port = |address| AdminPort { address, token, metrics_token_folder: data.to_owned() };
+        Ok(AdminConfig { socket, listen: self.admin_listen.map(port) })
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use api::{ConnectionLimits, LimitConfig, OwnerAccess};
+use admission::LimitConfig;
+use api::{ConnectionLimits, OwnerAccess};
 use clap::ValueEnum;
 use client_address::TrustedProxies;
 use ipnet::IpNet;
@@ -24,7 +25,7 @@ options! {
         #[arg(long, env = "EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", value_name = "N")]
         pub(crate) anonymous_requests_per_minute: Option<u32>,
 
-        /// API requests in any 60 seconds from one IP address over all keys it uses; 0: no limit [default: 600]
+        /// API requests in any 60 seconds from one IP address over all keys it uses; 0: no limit [default: 0]
         #[arg(long, env = "EXPLORER_KEYED_REQUESTS_PER_MINUTE", value_name = "N", hide_short_help = true)]
         pub(crate) keyed_requests_per_minute: Option<u32>,
 

@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
+use admission::PageBudget;
 use anyhow::Context;
 use api::{ApiParts, ApiState, KeyUses};
 use domain::{ChainTokenPrefix, TokenPrefix};
@@ -69,6 +70,7 @@ impl Serving {
         let (index, supervisor) = (parts.index, parts.supervisor);
         let shared = index.shared.as_ref();
         let services = start_services(&parts, services);
+        let page_budget = Arc::new(PageBudget::new(pages_per_minute, proxies.clone()));
         let state = ApiState::new(ApiParts {
             services: services.clone(),
             records: index.store.user_records(),
@@ -77,8 +79,9 @@ impl Serving {
             tasks: supervisor.tasks(),
             access,
             limits: requests,
+            page_budget: Arc::clone(&page_budget),
             shared_quotas: shared.map(|shared| Arc::new(shared.quotas()) as Arc<dyn SharedQuotas>),
-            proxies: proxies.clone(),
+            proxies,
             token_prefix: parts.token_prefix,
             response_cache_bytes,
         });
@@ -95,8 +98,7 @@ impl Serving {
             branding: pages.branding,
             public_url: pages.public_url,
             api_limits: ApiLimits { anonymous: anonymous_requests, with_key: api::REQUESTS_PER_MINUTE },
-            pages_per_minute,
-            proxies,
+            budget: page_budget,
         });
         let key_uses = state.key_uses();
         let uses = key_uses.clone();

@@ -3,6 +3,7 @@
 // Everything here is test code, including helpers that clippy does not recognize as such.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stdout)]
 
+mod abuse;
 mod admin;
 mod approvals;
 mod backup;

@@ -1,5 +1,6 @@
 use std::fmt;
 
+use alloy_primitives::Bytes;
 use serde::{
     Deserialize, Deserializer,
     de::{IgnoredAny, MapAccess, Visitor},
@@ -161,6 +162,10 @@ pub(crate) struct RawAuthorization {
 impl RawTransaction {
     pub(crate) fn call_data(&self) -> &[u8] {
         self.input.as_ref().or(self.data.as_ref()).map_or(&[], |data| &data.0)
+    }
+
+    pub(crate) fn input(&self) -> Bytes {
+        self.input.as_ref().or(self.data.as_ref()).map(|data| data.0.clone()).unwrap_or_default()
     }
 
     /// The gas price if the receipt does not contain it. An L1 deposit pays nothing here.

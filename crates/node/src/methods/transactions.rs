@@ -4,11 +4,11 @@ mod authorization;
 mod detail;
 mod pending;
 
-use domain::{B256, PendingTransaction, TransactionDetail};
+use domain::{B256, Bytes, PendingTransaction, TransactionDetail};
 use futures::future::BoxFuture;
 
 use self::{
-    detail::{fetch_transaction, fetch_transactions},
+    detail::{fetch_inputs, fetch_transaction},
     pending::fetch_pending,
 };
 use crate::{
@@ -34,13 +34,14 @@ impl NodeClient {
         })
     }
 
-    /// The call data and logs for many transactions, in the order of the hashes.
-    pub fn find_transactions<'a>(
+    /// The call data or creation code of many transactions, one call each, in the order of the hashes. With the hash of its
+    /// block; None if the node does not have it in one.
+    pub fn find_inputs<'a>(
         &'a self,
         hashes: &'a [B256],
-    ) -> BoxFuture<'a, Result<Vec<Option<TransactionDetail>>, NodeError>> {
+    ) -> BoxFuture<'a, Result<Vec<Option<(B256, Bytes)>>, NodeError>> {
         Box::pin(async move {
-            let request = |_, upstream: Upstream| async move { fetch_transactions(&upstream, hashes).await };
+            let request = |_, upstream: Upstream| async move { fetch_inputs(&upstream, hashes).await };
             self.with_retries(Operation::Transaction, self.tries(), request).await
         })
     }

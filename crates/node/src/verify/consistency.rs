@@ -136,11 +136,14 @@ fn transaction(
         value: tx.value.unwrap_or_default().0,
         nonce: tx.nonce.unwrap_or_default().0,
         gas_used: receipt.gas_used.0,
+        gas_limit: tx.gas.map(|gas| gas.0),
+        cumulative_gas_used: receipt.cumulative_gas_used.map(|gas| gas.0),
         gas_price,
         charges: charges(tx, receipt, gas_price, block).ok_or(CheckError::NoBlobPrice { index })?.boxed(),
         succeeded,
         status_known,
         method: to.and(tx.call_data().first_chunk().copied()),
+        input: Transaction::kept_input(&tx.input()),
     })
 }
 

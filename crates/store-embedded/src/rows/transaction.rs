@@ -1,6 +1,6 @@
 use alloy_primitives::{B256, U256};
-use domain::{Address, BlockNumber, Charges, Payment, Selector, Transaction};
-use store::StoreError;
+use domain::{Address, BlockNumber, Bytes, Charges, Payment, Selector, Transaction};
+use store::{StoreError, log_data};
 
 use super::block::BlockRow;
 use crate::{
@@ -34,11 +34,15 @@ pub(crate) struct TransactionRow {
     pub(crate) value: U256,
     pub(crate) nonce: u64,
     pub(crate) gas_used: u64,
+    pub(crate) gas_limit: Option<u64>,
+    pub(crate) cumulative_gas_used: Option<u64>,
     pub(crate) gas_price: u128,
     pub(crate) charges: Option<Box<Charges>>,
     pub(crate) succeeded: bool,
     pub(crate) status_known: bool,
     pub(crate) method: Option<Selector>,
+    /// It begins with the selector, if there is one.
+    pub(crate) input: Option<Bytes>,
 }
 
 impl TransactionRow {
@@ -52,11 +56,14 @@ impl TransactionRow {
             value: tx.value,
             nonce: tx.nonce,
             gas_used: tx.gas_used,
+            gas_limit: tx.gas_limit,
+            cumulative_gas_used: tx.cumulative_gas_used,
             gas_price: tx.gas_price,
             charges: tx.charges.clone(),
             succeeded: tx.succeeded,
             status_known: tx.status_known,
             method: tx.method,
+            input: tx.input.clone(),
         }
     }
 
@@ -79,16 +86,19 @@ impl TransactionRow {
             value: self.value,
             nonce: self.nonce,
             gas_used: self.gas_used,
+            gas_limit: self.gas_limit,
+            cumulative_gas_used: self.cumulative_gas_used,
             gas_price: self.gas_price,
             charges: self.charges,
             succeeded: self.succeeded,
             status_known: self.status_known,
             method: self.method,
+            input: self.input,
         })
     }
 
     pub(crate) fn to_row(&self) -> Vec<u8> {
-        let mut row = RowWriter::with_capacity(80);
+        let mut row = RowWriter::with_capacity(88 + self.input.as_ref().map_or(0, |input| input.len()));
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
         row.byte(
             flag(self.succeeded, SUCCEEDED)
@@ -110,9 +120,16 @@ impl TransactionRow {
         row.amount(&self.value);
         row.varint(self.nonce);
         row.varint(self.gas_used);
+        row.option(self.gas_limit);
+        row.option(self.cumulative_gas_used);
         row.varint(self.gas_price);
         if let Some(charges) = &self.charges {
             row.charges(charges);
+        }
+        row.option(self.input.as_ref().map(|input| input.len() as u64));
+        if let Some(input) = &self.input {
+            // The selector is in the row already, and what follows it is words.
+            row.words(input.get(self.selector_len()..).unwrap_or_default());
         }
         row.finish()
     }
@@ -121,7 +138,7 @@ impl TransactionRow {
         let mut row = RowReader::new(row);
         let flags = row.byte()?;
         let has = |flag: u8| flags & flag != 0;
-        Ok(Self {
+        let mut read = Self {
             succeeded: has(SUCCEEDED),
             status_known: !has(STATUS_UNKNOWN),
             hash: row.hash()?,
@@ -133,13 +150,38 @@ impl TransactionRow {
             value: row.amount()?,
             nonce: row.varint()?,
             gas_used: row.varint()?,
+            gas_limit: row.option()?,
+            cumulative_gas_used: row.option()?,
             gas_price: row.wide_varint()?,
             charges: has(HAS_CHARGES).then(|| row.charges().map(Box::new)).transpose()?,
-        })
+            input: None,
+        };
+        if let Some(size) = row.option()? {
+            read.input = Some(read.read_input(row.rest(), size)?);
+        }
+        Ok(read)
+    }
+
+    /// Bytes of the input that the selector has.
+    fn selector_len(&self) -> usize {
+        self.method.map_or(0, |method| method.len())
+    }
+
+    fn read_input(&self, packed: &[u8], size: u64) -> Result<Bytes, StoreError> {
+        let corrupt = || StoreError::Corrupt("the input of a transaction is not of its size");
+        let rest = usize::try_from(size).ok().and_then(|size| size.checked_sub(self.selector_len()));
+        let rest = rest.filter(|rest| *rest <= Transaction::MAX_INPUT).and_then(|rest| u32::try_from(rest).ok());
+        let words = log_data::unpack(packed, rest.ok_or_else(corrupt)?).ok_or_else(corrupt)?;
+        Ok(self.method.into_iter().flatten().chain(words).collect())
     }
 }
 
 impl RowWriter {
+    /// 0 if absent, else the number plus one.
+    fn option(&mut self, number: Option<u64>) {
+        self.varint(number.map_or(0, |number| u128::from(number) + 1));
+    }
+
     fn charges(&mut self, charges: &Charges) {
         let Charges { blob, l1, operator, payment } = charges;
         match payment {
@@ -157,6 +199,12 @@ impl RowWriter {
 }
 
 impl RowReader<'_> {
+    fn option(&mut self) -> Result<Option<u64>, StoreError> {
+        let number = self.wide_varint()?;
+        let number = number.checked_sub(1).map(u64::try_from).transpose();
+        number.map_err(|_| StoreError::Corrupt("a number of more than 64 bits"))
+    }
+
     fn charges(&mut self) -> Result<Charges, StoreError> {
         let payment = match self.byte()? {
             PAID_IN_COIN => Payment::Coin,

@@ -1,7 +1,7 @@
 //! Transactions: how they are written, and how those of a page are read.
 
 use deadpool_postgres::Transaction as DatabaseTransaction;
-use domain::{Address, Charges, Payment, Selector, Transaction, U256};
+use domain::{Address, Bytes, Charges, Payment, Selector, Transaction, U256};
 use store::StoreError;
 use tokio_postgres::{Row, types::Type};
 
@@ -51,6 +51,9 @@ pub(crate) async fn copy_transactions(
             (Type::NUMERIC, &charged(|charges| charges.l1)),
             (Type::NUMERIC, &charged(|charges| charges.operator)),
             (Type::BYTEA, &currency),
+            (Type::INT8, &tx.gas_limit.map(int8)),
+            (Type::INT8, &tx.cumulative_gas_used.map(int8)),
+            (Type::BYTEA, &tx.input.as_ref().map(|input| -> &[u8] { input })),
         ])
     })
     .await
@@ -59,7 +62,8 @@ pub(crate) async fn copy_transactions(
 pub(crate) const TRANSACTIONS: Rows = Rows {
     columns:
         "t.hash, t.block, b.hash, t.id - b.transactions, b.timestamp, f.address, r.address, c.address, t.value, t.nonce,
-        t.gas_used, t.gas_price, t.succeeded, t.method, t.blob_fee, t.l1_fee, t.operator_fee, t.fee_currency",
+        t.gas_used, t.gas_price, t.succeeded, t.method, t.blob_fee, t.l1_fee, t.operator_fee, t.fee_currency,
+        t.gas_limit, t.cumulative_gas_used, t.input",
     joins: "left join transaction t on t.id = u.id left join block b on b.number = t.block
         left join address f on f.id = t.sender left join address r on r.id = t.receiver
         left join address c on c.id = t.created",
@@ -82,11 +86,14 @@ pub(crate) fn transaction_from_row(row: &Row) -> Result<Transaction, StoreError>
         value: row.amount(10)?,
         nonce: row.u64(11)?,
         gas_used: row.u64(12)?,
+        gas_limit: row.option_u64(20)?,
+        cumulative_gas_used: row.option_u64(21)?,
         gas_price: row.u128(13)?,
         charges: charges_from_row(row, 16)?.boxed(),
         succeeded: succeeded.unwrap_or(true),
         status_known: succeeded.is_some(),
         method: method.transpose()?,
+        input: row.value::<Option<&[u8]>>(22)?.map(Bytes::copy_from_slice),
     })
 }
 

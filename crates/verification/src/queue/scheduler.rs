@@ -1,7 +1,7 @@
 //! Decides which verification runs next: a pure state machine that takes the time as an argument.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     net::IpAddr,
     time::{Duration, Instant},
 };
@@ -46,7 +46,7 @@ impl Default for QueueConfig {
             concurrent: 2,
             time_slice: Duration::from_secs(5),
             overtime: 2,
-            waiting: 16,
+            waiting: 64,
             anonymous: Allowance { running: 1, waiting: 2 },
             keyed: Allowance { running: 2, waiting: 4 },
         }
@@ -88,12 +88,21 @@ pub(super) struct Scheduler {
     round: VecDeque<IpAddr>,
     waiting: HashMap<IpAddr, VecDeque<Waiting>>,
     running: Vec<Running>,
+    /// Waiting verifications that lost their place, and were not told yet.
+    evicted: HashSet<Ticket>,
 }
 
 impl Scheduler {
     pub(super) fn new(config: QueueConfig) -> Self {
         let config = QueueConfig { concurrent: config.concurrent.max(1), ..config };
-        Self { config, last_ticket: 0, round: VecDeque::new(), waiting: HashMap::new(), running: Vec::new() }
+        Self {
+            config,
+            last_ticket: 0,
+            round: VecDeque::new(),
+            waiting: HashMap::new(),
+            running: Vec::new(),
+            evicted: HashSet::new(),
+        }
     }
 
     /// Adds a waiting verification.
@@ -110,8 +119,8 @@ impl Scheduler {
         {
             return Err(Full::ClientLimit);
         }
-        if self.all_waiting().count() >= self.config.waiting + self.config.concurrent.saturating_sub(self.running.len())
-        {
+        let room = self.config.waiting + self.config.concurrent.saturating_sub(self.running.len());
+        if self.all_waiting().count() >= room && !self.evict_for(client.site) {
             return Err(Full::TotalLimit);
         }
         self.last_ticket += 1;
@@ -122,6 +131,23 @@ impl Scheduler {
         }
         queue.push_back(Waiting { ticket, client, ready: false });
         Ok(ticket)
+    }
+
+    /// Takes the place of the newest verification of the site with the most, if that has more than this site would have. So no
+    /// group of sites can fill the queue for all others.
+    fn evict_for(&mut self, site: IpAddr) -> bool {
+        let own = self.waiting.get(&site).map_or(0, VecDeque::len);
+        let heaviest = self.waiting.iter().max_by_key(|(_, queue)| queue.len());
+        let Some((heaviest, _)) = heaviest.filter(|(_, queue)| queue.len() > own + 1) else { return false };
+        let heaviest = *heaviest;
+        let newest = self.waiting.get_mut(&heaviest).and_then(VecDeque::pop_back);
+        self.evicted.extend(newest.map(|newest| newest.ticket));
+        true
+    }
+
+    /// Whether a waiting verification lost its place.
+    pub(super) fn is_evicted(&self, ticket: Ticket) -> bool {
+        self.evicted.contains(&ticket)
     }
 
     /// Marks a verification as able to run.
@@ -158,6 +184,7 @@ impl Scheduler {
     /// Removes a waiting or running verification.
     pub(super) fn leave(&mut self, ticket: Ticket) {
         self.running.retain(|one| one.ticket != ticket);
+        self.evicted.remove(&ticket);
         for queue in self.waiting.values_mut() {
             queue.retain(|one| one.ticket != ticket);
         }
@@ -360,5 +387,26 @@ mod tests {
             scheduler.advance(now);
         }
         assert_eq!(join(&mut scheduler, anonymous(6)), Err(Full::TotalLimit));
+    }
+
+    #[test]
+    fn sites_that_fill_the_queue_do_not_shut_out_others() {
+        let (mut scheduler, now) = (scheduler(), Instant::now());
+        let mut theirs = Vec::new();
+        for site in 1..=50 {
+            for _ in 0..3 {
+                theirs.extend(join(&mut scheduler, anonymous(site)));
+                scheduler.advance(now);
+            }
+        }
+        let honest: Vec<_> = (101..=108).map(|site| join(&mut scheduler, anonymous(site)).unwrap()).collect();
+        let evicted = theirs.iter().filter(|ticket| scheduler.is_evicted(**ticket)).count();
+        assert!(evicted >= honest.len(), "{evicted}");
+        assert!(honest.iter().all(|ticket| !scheduler.is_evicted(*ticket)));
+        assert!(scheduler.all_waiting().count() <= QueueConfig::default().waiting);
+        for ticket in theirs.into_iter().chain(honest) {
+            scheduler.leave(ticket);
+        }
+        assert!(scheduler.evicted.is_empty() && scheduler.waiting.is_empty());
     }
 }

@@ -1,5 +1,6 @@
 //! The verification form. It works without a script; with one, the page shows the progress.
 
+use admission::PageBudget;
 use askama::Template;
 use axum::{
     extract::{Query, State},
@@ -11,7 +12,6 @@ use verification::{OptimizerChoice, Sources, VerifyClient, VerifyError, VerifyRe
 
 use super::redirects::alphanumeric;
 use crate::{
-    budget::PageBudget,
     error::PageError,
     form::{Audience, FormAnswer, FormFields},
     frame::{Frame, Section, page},

@@ -57,11 +57,19 @@ fn json<T: FileRow>(rows: &[T]) -> String {
     Value::Array(rows.iter().map(object).collect()).to_string()
 }
 
-/// A field in quotes where it needs them. Spreadsheets run text that begins like a formula, and anyone can choose a name.
+/// A field in quotes where it needs them. Spreadsheets run text that begins like a formula, and anyone can choose a name. Some
+/// split at semicolons or tabs instead of commas, so that a formula may follow one.
 fn quoted(field: &str) -> String {
-    let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let field = if is_formula { format!("'{field}") } else { field.to_owned() };
-    if field.contains([',', '"', '\r', '\n']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
+    let mut safe = String::with_capacity(field.len() + 1);
+    let mut begins_cell = true;
+    for character in field.chars() {
+        if begins_cell && "=+-@\t\r".contains(character) {
+            safe.push('\'');
+        }
+        safe.push(character);
+        begins_cell = [';', '\t', '\r', '\n'].contains(&character);
+    }
+    if safe.contains([',', ';', '"', '\r', '\n', '\t']) { format!("\"{}\"", safe.replace('"', "\"\"")) } else { safe }
 }
 
 pub(super) fn time(seconds: u64) -> String {
@@ -183,5 +191,7 @@ mod tests {
         assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
         assert_eq!(quoted("=HYPERLINK(\"x\")"), "\"'=HYPERLINK(\"\"x\"\")\"");
         assert_eq!(quoted("-1+1"), "'-1+1");
+        assert_eq!(quoted("a;=1+1"), "\"a;'=1+1\"");
+        assert_eq!(quoted("a;b=1"), "\"a;b=1\"");
     }
 }

@@ -1,5 +1,6 @@
 use std::{net::SocketAddr, num::NonZeroU32};
 
+use admission::LimitConfig;
 use axum::{
     Router,
     body::Body,
@@ -17,7 +18,6 @@ use tower::ServiceExt;
 
 use super::*;
 use crate::{
-    LimitConfig,
     json_response::{Freshness, JsonResponse},
     keys::{KeyUses, OwnerGuard, issue_key, memory::MemoryRecords},
     layers,
@@ -40,6 +40,7 @@ impl TestServer {
         let admission = Admission {
             keys: Arc::clone(&keys),
             limits: RateLimits::new(limits),
+            page_budget: Arc::new(PageBudget::new(None, TrustedProxies::default())),
             proxies: TrustedProxies::new(vec!["10.0.0.0/8".parse().unwrap()]),
             metrics: Arc::default(),
         };
@@ -165,10 +166,39 @@ async fn the_101st_request_with_a_key_is_rejected() {
     }
     let reply = server.send(stats("192.0.2.1").header("X-API-Key", &key)).await;
     assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
-    assert_eq!(reply.header("ratelimit-policy"), "\"key\";q=100;w=60, \"ip\";q=600;w=60");
+    assert_eq!(reply.header("ratelimit-policy"), "\"key\";q=100;w=60");
     assert_eq!(server.send(stats("192.0.2.1")).await.remaining(), 9);
     let other = server.key().await;
     assert_eq!(server.send(stats("192.0.2.1").header("X-API-Key", &other)).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn ten_keys_behind_one_address_have_a_hundred_each() {
+    let server = TestServer::new(LimitConfig::default());
+    for _ in 0..10 {
+        let key = server.key().await;
+        for left in (0..100).rev() {
+            let reply = server.send(stats("192.0.2.1").header("X-API-Key", &key)).await;
+            assert_eq!((reply.status, reply.remaining()), (StatusCode::OK, left));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_dear_request_is_charged_before_the_work_and_refused_with_its_cost() {
+    let server = TestServer::new(LimitConfig::default());
+    let trace = |address: &str| from(address, "/api/v1/transactions/0x00/calls");
+    for left in [7, 4, 1] {
+        let reply = server.send(trace("192.0.2.1")).await;
+        assert_eq!((reply.remaining(), reply.header("x-ratelimit-cost")), (left, "3"));
+    }
+    let refused = server.send(trace("192.0.2.1")).await;
+    assert_eq!((refused.status, refused.remaining()), (StatusCode::TOO_MANY_REQUESTS, 1));
+    let expected = "this request costs 3, but 1 are left of the 10 in a minute of one IP address without a key";
+    assert!(refused.body["detail"].as_str().unwrap().contains(expected), "{}", refused.body);
+    // A plain one has enough left, and the refused one was not counted.
+    let plain = server.send(stats("192.0.2.1")).await;
+    assert_eq!((plain.status, plain.remaining(), plain.header("x-ratelimit-cost")), (StatusCode::OK, 0, "1"));
 }
 
 #[tokio::test]
@@ -181,6 +211,9 @@ async fn a_client_has_a_limit_over_all_its_keys() {
         passed += u32::from(reply.status == StatusCode::OK);
     }
     assert_eq!(passed, 150);
+    let refused = server.send(stats("192.0.2.1").header("X-API-Key", &keys[0])).await;
+    let detail = refused.body["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains("the operator allows one IP address over all its keys"), "{detail}");
     // Requests that the client's limit rejected do not count for the key.
     let elsewhere = server.send(stats("192.0.2.2").header("X-API-Key", &keys[0])).await;
     assert_eq!((elsewhere.status, elsewhere.remaining()), (StatusCode::OK, 24));
@@ -320,6 +353,7 @@ async fn key_check_limiter_and_headers_cost_less_than_ten_microseconds() {
             anonymous: NonZeroU32::new(1_000_000),
             keyed_client: NonZeroU32::MAX.into(),
         }),
+        page_budget: Arc::new(PageBudget::new(None, TrustedProxies::default())),
         proxies: TrustedProxies::default(),
         metrics: Arc::default(),
     };

@@ -25,7 +25,7 @@ pub(super) async fn submit(app: &App, params: &Params) -> Result<Answer, Failure
 
 pub(super) async fn check(app: &App, params: &Params) -> Result<Answer, Failure> {
     let (address, expected) = read_id(params.get("guid")?).ok_or_else(|| Failure::text("Unknown UID"))?;
-    let proxy = app.services.calls.find_delegation(address).await?.proxy;
+    let proxy = app.services.delegations.find_proxy(address).await?;
     match proxy.map(|proxy| proxy.implementation).filter(|found| expected.is_none_or(|expected| expected == *found)) {
         Some(found) => Ok(Answer::text(format!(
             "The proxy's ({address:#x}) implementation contract is found at {found:#x} and is successfully updated."

@@ -15,8 +15,8 @@ pub(super) async fn get_source_code(app: &App, params: &Params) -> Result<Answer
     let address = params.address("address")?;
     let contract = app.find_contract(address).await?;
     // The sources are useful even if the node cannot resolve the proxy now: then both fields are empty.
-    let delegation = app.services.calls.find_delegation(address).await;
-    let proxy = delegation.inspect_err(|error| tracing::debug!(%error, "proxy unknown")).map(|found| found.proxy).ok();
+    let proxy = app.services.delegations.find_proxy(address).await;
+    let proxy = proxy.inspect_err(|error| tracing::debug!(%error, "proxy unknown")).ok();
     let mut source = match contract {
         Some(contract) => describe(contract)?,
         None => unverified(),

@@ -1,6 +1,11 @@
 //! Where the admin interface listens, and who may use it.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use crate::support::{
     DevNode, Launch, TestExplorer,
@@ -69,6 +74,29 @@ async fn a_long_path_is_refused_if_it_was_asked_for_and_else_reported() {
     explorer.wait_for_log("--admin-socket").await;
     node.wait_for(&explorer).await;
     assert!(!long.join("admin.sock").exists());
+}
+
+#[tokio::test]
+async fn the_token_for_metrics_reads_metrics_alone_and_guesses_are_slow() {
+    let node = DevNode::start().await;
+    let explorer = Launch::run(&node.url()).argument("--admin-listen", "127.0.0.1:0").start().await;
+    let client = admin_client(&explorer).await;
+    let file = explorer.data().path().join("metrics.token");
+    assert_eq!(mode(&file), 0o600);
+    let token = format!("Bearer {}", fs::read_to_string(&file).unwrap().trim());
+    assert_eq!(get(&client, Some(&token)).await.status, 200);
+    let reload = client.request("POST", "/reload").header("Authorization", &token);
+    assert_eq!(client.send(reload).await.status, 401, "it changes nothing");
+
+    let started = Instant::now();
+    let guesses = (0..6).map(|number| {
+        let client = client.clone();
+        async move { get(&client, Some(&format!("Bearer guess{number}"))).await.status }
+    });
+    let guessing = tokio::spawn(futures::future::join_all(guesses.collect::<Vec<_>>()));
+    assert_eq!(get(&client, Some(&token)).await.status, 200, "who has the token does not wait");
+    assert!(guessing.await.unwrap().iter().all(|status| *status == 401));
+    assert!(started.elapsed() >= Duration::from_secs(2), "six guesses in {:?}", started.elapsed());
 }
 
 #[tokio::test]

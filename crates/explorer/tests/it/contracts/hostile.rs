@@ -85,7 +85,7 @@ async fn hostile_sources_get_a_response_in_time_without_harm() {
 }
 
 /// The IP address of the client with this number.
-pub(super) fn client_ip(number: usize) -> String {
+pub(crate) fn client_ip(number: usize) -> String {
     format!("203.0.113.{}", number + 1)
 }
 

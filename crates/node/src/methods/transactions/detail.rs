@@ -1,6 +1,6 @@
 //! Transactions with their call data, fees and logs.
 
-use domain::{B256, BlobFields, Log, TransactionDetail};
+use domain::{B256, BlobFields, Bytes, Log, TransactionDetail};
 use serde::Deserialize;
 
 use super::authorization::authorization;
@@ -51,18 +51,27 @@ pub(crate) async fn fetch_transaction(upstream: &Upstream, hash: B256) -> Result
     join(hash, transaction?, receipt?)
 }
 
-/// Many transactions, in the order of the hashes.
-pub(crate) async fn fetch_transactions(
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawInput {
+    hash: Hash,
+    block_hash: Option<Hash>,
+    input: HexBytes,
+}
+
+/// The inputs of many transactions, with the hashes of their blocks.
+pub(crate) async fn fetch_inputs(
     upstream: &Upstream,
     hashes: &[B256],
-) -> Result<Vec<Option<TransactionDetail>>, NodeError> {
-    let calls = |method| hashes.iter().map(move |hash| Call::new(method, format!(r#"["{hash:#x}"]"#)));
-    let (transactions, receipts): (Vec<Call>, Vec<Call>) =
-        (calls(RpcMethod::GetTransactionByHash).collect(), calls(RpcMethod::GetTransactionReceipt).collect());
-    let (transactions, receipts) =
-        tokio::join!(upstream.call_many::<RawDetail>(&transactions), upstream.call_many::<RawDetailReceipt>(&receipts));
-    let responses = transactions?.into_iter().zip(receipts?);
-    hashes.iter().zip(responses).map(|(hash, (transaction, receipt))| join(*hash, transaction?, receipt?)).collect()
+) -> Result<Vec<Option<(B256, Bytes)>>, NodeError> {
+    let call = |hash: &B256| Call::new(RpcMethod::GetTransactionByHash, format!(r#"["{hash:#x}"]"#));
+    let calls: Vec<Call> = hashes.iter().map(call).collect();
+    let found = upstream.call_many::<RawInput>(&calls).await?;
+    let input = |(hash, found): (&B256, Result<Option<RawInput>, NodeError>)| {
+        let found = found?.filter(|found| found.hash.0 == *hash);
+        Ok(found.and_then(|found| Some((found.block_hash?.0, found.input.0))))
+    };
+    hashes.iter().zip(found).map(input).collect()
 }
 
 fn join(

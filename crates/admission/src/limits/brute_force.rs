@@ -10,21 +10,21 @@ const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
 const SCHEDULES: u64 = 120_000;
 
-/// Every allowed request: its time, client and key.
+/// Every allowed request: its time, client, key and cost.
 #[derive(Default)]
 struct BruteForceLimiter {
-    requests: Vec<(u64, Client, Option<ApiKeyId>)>,
+    requests: Vec<(u64, Client, Option<ApiKeyId>, u32)>,
 }
 
 impl BruteForceLimiter {
-    /// Matching requests in the 60 seconds that end now, both ends included.
+    /// The cost of matching requests in the 60 seconds that end now, both ends included.
     fn count(&self, now: u64, matches: impl Fn(Client, Option<ApiKeyId>) -> bool) -> u32 {
         let recent = self.requests.iter().filter(|(time, ..)| time + MINUTE >= now);
-        u32::try_from(recent.filter(|(_, client, key)| matches(*client, *key)).count()).unwrap()
+        recent.filter(|(_, client, key, _)| matches(*client, *key)).map(|(.., cost)| cost).sum()
     }
 
-    fn allows(&self, limits: &LimitConfig, client: Client, caller: LimitedCaller, now: u64) -> bool {
-        let allowed = |limit: u32, count: u32| count < limit;
+    fn allows(&self, limits: &LimitConfig, client: Client, caller: LimitedCaller, cost: u32, now: u64) -> bool {
+        let allowed = |limit: u32, count: u32| count + cost <= limit;
         match caller {
             LimitedCaller::Anonymous => limits.anonymous.is_none_or(|limit| {
                 allowed(limit.get(), self.count(now, |other, key| other == client && key.is_none()))
@@ -80,13 +80,15 @@ fn the_limiter_agrees_with_brute_force_over_random_schedules() {
                 0 => LimitedCaller::Anonymous,
                 id => LimitedCaller::WithKey { id, requests_per_minute: key_limits[usize::try_from(id - 1).unwrap()] },
             };
-            let expected = reference.allows(&limits, client, caller, now);
-            let decision = limiter.try_acquire_at(client, caller, Moment(now));
+            let most = limiter.counted(client, caller).iter().map(|(_, limit)| *limit).min().unwrap_or(1);
+            let cost = if rng.random_bool(0.5) { 1 } else { rng.random_range(1..=most) };
+            let expected = reference.allows(&limits, client, caller, cost, now);
+            let decision = limiter.try_acquire_at(client, caller, cost, Moment(now));
             assert_eq!(!decision.rejected, expected, "{caller:?} at {now} under {limits:?}");
             if expected {
                 passed += 1;
                 let key = if let LimitedCaller::WithKey { id, .. } = caller { Some(id) } else { None };
-                reference.requests.push((now, client, key));
+                reference.requests.push((now, client, key, cost));
             } else {
                 rejected += 1;
                 retry_after_is_exact(&limits, &reference, client, caller, now, &decision);
@@ -107,10 +109,13 @@ fn retry_after_is_exact(
 ) {
     let wait = decision.retry_after().expect("a rejection has Retry-After");
     assert!((1..=61).contains(&wait), "{wait}");
-    assert!(reference.allows(limits, client, caller, now + wait * SECOND), "{caller:?} rejected again after {wait} s");
+    assert!(
+        reference.allows(limits, client, caller, decision.cost, now + wait * SECOND),
+        "{caller:?} rejected again after {wait} s"
+    );
     if wait > 1 {
         assert!(
-            !reference.allows(limits, client, caller, now + (wait - 1) * SECOND),
+            !reference.allows(limits, client, caller, decision.cost, now + (wait - 1) * SECOND),
             "{wait} s is longer than necessary"
         );
     }
@@ -126,7 +131,7 @@ fn memory_is_bounded_for_a_million_clients() {
             let client = Client::of(Ipv4Addr::from(round << 24 | number).into());
             let now = u64::from(round) * 2 * MINUTE + u64::from(number) * 1_000;
             for _ in 0..if number < 200_000 { 10 } else { 1 } {
-                limiter.try_acquire_at(client, LimitedCaller::Anonymous, Moment(now));
+                limiter.try_acquire_at(client, LimitedCaller::Anonymous, 1, Moment(now));
             }
         }
         assert!(limiter.anonymous.logs() <= BOUNDS.own);
@@ -151,9 +156,9 @@ fn many_clients_do_not_reset_the_limit_of_earlier_ones() {
     let limiter = RateLimits::new(LimitConfig::default());
     for number in 0..300_000_u32 {
         let client = Client::of(Ipv4Addr::from(number).into());
-        limiter.try_acquire_at(client, LimitedCaller::Anonymous, Moment(u64::from(number) * 1_000));
+        limiter.try_acquire_at(client, LimitedCaller::Anonymous, 1, Moment(u64::from(number) * 1_000));
     }
     let first = Client::of(Ipv4Addr::from(0).into());
-    let state = limiter.try_acquire_at(first, LimitedCaller::Anonymous, Moment(SECOND)).quotas[0].unwrap().state;
+    let state = limiter.try_acquire_at(first, LimitedCaller::Anonymous, 1, Moment(SECOND)).quotas[0].unwrap().state;
     assert_eq!(state.remaining, 8, "the limit of the first client was reset");
 }

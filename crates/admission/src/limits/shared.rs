@@ -69,31 +69,32 @@ impl SharedLimits {
         Self { quotas, rejected: Cache::new(CACHED_REJECTIONS) }
     }
 
-    /// Counts a request by all of these, or by none if one of them has no request left.
-    pub(super) async fn try_acquire(&self, counted: &[(Counted, u32)]) -> Result<LimitDecision, StoreError> {
-        if let Some(decision) = self.known_rejection(counted) {
+    /// Counts a request by all of these, or by none if one of them has too little left.
+    pub(super) async fn try_acquire(&self, counted: &[(Counted, u32)], cost: u32) -> Result<LimitDecision, StoreError> {
+        if let Some(decision) = self.known_rejection(counted, cost) {
             return Ok(decision);
         }
         let callers: Vec<QuotaCaller> = counted.iter().map(|(counted, limit)| counted.caller(*limit)).collect();
-        let used = self.quotas.take(&callers, WINDOW).await?;
-        if !used.allowed {
+        let used = self.quotas.take(&callers, cost, WINDOW).await?;
+        // How long a dear request waits says nothing about others.
+        if !used.allowed && cost == 1 {
             for ((counted, limit), left) in counted.iter().zip(&used.left).filter(|(_, left)| left.remaining == 0) {
                 let rejected = Rejected { limit: *limit, at: Instant::now(), until_more: left.until_more };
                 self.rejected.insert(*counted, rejected);
             }
         }
-        Ok(decision(counted, &used))
+        Ok(decision(counted, cost, &used))
     }
 
     /// What is left, without counting a request.
     pub(super) async fn peek(&self, counted: &[(Counted, u32)]) -> Result<LimitDecision, StoreError> {
         let callers: Vec<QuotaCaller> = counted.iter().map(|(counted, limit)| counted.caller(*limit)).collect();
         let used = self.quotas.peek(&callers, WINDOW).await?;
-        Ok(LimitDecision { rejected: false, ..decision(counted, &used) })
+        Ok(LimitDecision { rejected: false, ..decision(counted, 0, &used) })
     }
 
     /// So that a flood of requests above the limit does not reach the store.
-    fn known_rejection(&self, counted: &[(Counted, u32)]) -> Option<LimitDecision> {
+    fn known_rejection(&self, counted: &[(Counted, u32)], cost: u32) -> Option<LimitDecision> {
         let rejection = |(counted, limit): &(Counted, u32)| {
             let rejected = self.rejected.get(counted).filter(|rejected| rejected.limit == *limit)?;
             let until_more = rejected.until_more.checked_sub(rejected.at.elapsed()).filter(|left| !left.is_zero())?;
@@ -101,14 +102,14 @@ impl SharedLimits {
         };
         let mut quotas = counted.iter().filter_map(rejection);
         let quotas = [Some(quotas.next()?), quotas.next()];
-        Some(LimitDecision { rejected: true, quotas })
+        Some(LimitDecision { rejected: true, cost, quotas })
     }
 }
 
-fn decision(counted: &[(Counted, u32)], used: &QuotaUse) -> LimitDecision {
+fn decision(counted: &[(Counted, u32)], cost: u32, used: &QuotaUse) -> LimitDecision {
     let mut quotas = counted.iter().zip(&used.left).map(|((counted, limit), left)| Quota {
         name: counted.quota(),
         state: QuotaState { limit: *limit, remaining: left.remaining, until_more: left.until_more },
     });
-    LimitDecision { rejected: !used.allowed, quotas: [quotas.next(), quotas.next()] }
+    LimitDecision { rejected: !used.allowed, cost, quotas: [quotas.next(), quotas.next()] }
 }

@@ -1,29 +1,27 @@
 //! Limits of pages and of node calls per minute.
 //!
 //! Pages need no key, so they are limited by client. The limit of pages is generous. The limit of node calls is not: all clients
-//! share the node, and a page without the node's data is still useful.
-
-mod buckets;
+//! share the node, and a page without the node's data is still useful. What the API sends without counting it, such as its
+//! document, counts as pages.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     num::NonZeroU32,
-    sync::Arc,
     time::Duration,
 };
 
 use axum::{
-    extract::{ConnectInfo, Request, State},
+    extract::{ConnectInfo, Request},
     middleware::Next,
     response::Response,
 };
 use client_address::{Client, TrustedProxies};
+use futures::future::BoxFuture;
 
-use self::buckets::{BucketRate, Buckets};
-use crate::error::too_many_pages;
-
-/// Not limited: browsers cache them.
-const UNLIMITED: [&str; 2] = ["/assets/", "/favicon"];
+use crate::{
+    buckets::{BucketRate, Buckets},
+    fair_permits::{FairPermits, Permit, PermitBounds, TooManyWaiting},
+};
 
 const fn rate(per_minute: u32, burst: u32) -> BucketRate {
     match (NonZeroU32::new(per_minute), NonZeroU32::new(burst)) {
@@ -36,62 +34,77 @@ const fn rate(per_minute: u32, burst: u32) -> BucketRate {
 const NODE_CALLS: BucketRate = rate(6_000, 600);
 /// Node calls of the pages of one client.
 const NODE_CALLS_PER_CLIENT: BucketRate = rate(600, 120);
+/// Node calls of all pages at a time.
+const CONCURRENT_CALLS: PermitBounds = PermitBounds { total: 16, per_client: 4, waiting_per_client: 64 };
 
 tokio::task_local! {
     /// The client of the current page. Task-local, since node calls are made deep below the handler, on the same task.
     static CLIENT: Client;
 }
 
-pub(crate) struct PageBudget {
+/// What each client may have of the pages.
+#[derive(Debug)]
+pub struct PageBudget {
     /// None means unlimited.
     pages: Option<Buckets<Client>>,
     node_calls: Buckets<()>,
     node_calls_per_client: Buckets<Client>,
+    permits: FairPermits<Client>,
     proxies: TrustedProxies,
 }
 
 impl PageBudget {
-    pub(crate) fn new(pages_per_minute: Option<NonZeroU32>, proxies: TrustedProxies) -> Self {
+    #[must_use]
+    pub fn new(pages_per_minute: Option<NonZeroU32>, proxies: TrustedProxies) -> Self {
         Self {
             pages: pages_per_minute.map(|pages| Buckets::new(BucketRate::per_minute(pages))),
             node_calls: Buckets::new(NODE_CALLS),
             node_calls_per_client: Buckets::new(NODE_CALLS_PER_CLIENT),
+            permits: FairPermits::new(CONCURRENT_CALLS),
             proxies,
         }
     }
 
     /// Whether the current page may make this many node calls. Allowed calls are counted.
-    pub(crate) fn allows_node_calls(&self, calls: u32) -> bool {
+    pub fn allows_node_calls(&self, calls: u32) -> bool {
         let client_allows =
             CLIENT.try_with(|client| self.node_calls_per_client.take(*client, calls).is_ok()).unwrap_or(true);
         client_allows && self.node_calls.take((), calls).is_ok()
     }
 
+    /// Permission for a node call of the current page.
+    ///
+    /// # Errors
+    /// If too many calls of its client wait already.
+    pub fn node_call(&self) -> BoxFuture<'_, Result<Permit<Client>, TooManyWaiting>> {
+        self.permits.acquire(Self::current_client())
+    }
+
     /// The client of the current page.
-    pub(crate) fn current_client() -> Client {
+    pub fn current_client() -> Client {
         CLIENT.try_with(|client| *client).unwrap_or_else(|_| Client::of(Ipv4Addr::UNSPECIFIED.into()))
     }
 
-    fn client_of(&self, request: &Request) -> Client {
-        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
-        let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(peer)| peer.ip());
-        self.proxies.client(peer, request.headers())
+    /// Counts the cost of a page for a client.
+    ///
+    /// # Errors
+    /// How long to wait, if it has too little left.
+    pub fn take(&self, client: Client, cost: u32) -> Result<(), Duration> {
+        self.pages.as_ref().map_or(Ok(()), |pages| pages.take(client, cost))
     }
 
-    fn take_page(&self, client: Client) -> Result<(), Duration> {
-        self.pages.as_ref().map_or(Ok(()), |pages| pages.take(client, 1))
-    }
-}
-
-/// Counts a page for its client, or rejects it.
-pub(crate) async fn count(State(budget): State<Arc<PageBudget>>, request: Request, next: Next) -> Response {
-    if UNLIMITED.iter().any(|prefix| request.uri().path().starts_with(prefix)) {
-        return next.run(request).await;
-    }
-    let client = budget.client_of(&request);
-    match budget.take_page(client) {
-        Ok(()) => CLIENT.scope(client, next.run(request)).await,
-        Err(wait) => too_many_pages(wait),
+    /// Counts the cost of a page for its client, and shows it.
+    ///
+    /// # Errors
+    /// How long to wait, if the client has too little left.
+    pub fn show(&self, request: Request, cost: u32, next: Next) -> BoxFuture<'_, Result<Response, Duration>> {
+        Box::pin(async move {
+            let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+            let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(peer)| peer.ip());
+            let client = self.proxies.client(peer, request.headers());
+            self.take(client, cost)?;
+            Ok(CLIENT.scope(client, next.run(request)).await)
+        })
     }
 }
 

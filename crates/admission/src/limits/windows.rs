@@ -134,9 +134,9 @@ mod tests {
 
     fn allow(windows: &Windows<u64>, key: u64, limit: u32, now: u64) -> bool {
         windows.with(key, Moment(now), |log| {
-            let allowed = log.state(limit, Moment(now)).remaining > 0;
+            let allowed = log.state(limit, 1, Moment(now)).remaining > 0;
             if allowed {
-                log.record(Moment(now));
+                log.record(1, Moment(now));
             }
             allowed
         })
@@ -191,9 +191,9 @@ mod tests {
     #[test]
     fn peek_does_not_create_a_log() {
         let windows: Windows<u64> = Windows::new(Bounds { own: 64, shared: 4 });
-        assert_eq!(windows.peek(7, |log| log.state(5, Moment(0)).remaining), 5);
+        assert_eq!(windows.peek(7, |log| log.state(5, 1, Moment(0)).remaining), 5);
         assert_eq!(windows.logs(), 0);
         allow(&windows, 7, 5, 0);
-        assert_eq!(windows.peek(7, |log| log.state(5, Moment(0)).remaining), 4);
+        assert_eq!(windows.peek(7, |log| log.state(5, 1, Moment(0)).remaining), 4);
     }
 }

@@ -10,14 +10,14 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 const LEAVING_SHARE: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SlotBounds {
-    pub(crate) total: usize,
-    pub(crate) per_client: usize,
+pub struct SlotBounds {
+    pub total: usize,
+    pub per_client: usize,
 }
 
 /// Why there is no slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NoSlot {
+pub enum NoSlot {
     /// The client has reached its limit.
     ClientFull,
     /// All slots are taken, and no client holds more than this one would.
@@ -28,7 +28,7 @@ pub(crate) enum NoSlot {
 ///
 /// When all are taken, a client that holds fewer slots than another gets one, and the client with the most slots loses its
 /// oldest. So no group of clients can lock out all others.
-pub(crate) struct FairSlots<K: Hash + Eq + Copy> {
+pub struct FairSlots<K: Hash + Eq + Copy> {
     bounds: SlotBounds,
     held: Arc<Mutex<Held<K>>>,
 }
@@ -44,7 +44,7 @@ struct Held<K> {
 }
 
 /// A slot, released when dropped.
-pub(crate) struct Slot<K: Hash + Eq + Copy> {
+pub struct Slot<K: Hash + Eq + Copy> {
     held: Arc<Mutex<Held<K>>>,
     client: K,
     number: u64,
@@ -52,11 +52,14 @@ pub(crate) struct Slot<K: Hash + Eq + Copy> {
 }
 
 impl<K: Hash + Eq + Copy> FairSlots<K> {
-    pub(crate) fn new(bounds: SlotBounds) -> Self {
+    #[must_use]
+    pub fn new(bounds: SlotBounds) -> Self {
         Self { bounds, held: Arc::new(Mutex::new(Held { next: 0, clients: HashMap::new(), total: 0, leaving: 0 })) }
     }
 
-    pub(crate) fn take(&self, client: K) -> Result<Slot<K>, NoSlot> {
+    /// # Errors
+    /// If there is no slot for the client now.
+    pub fn take(&self, client: K) -> Result<Slot<K>, NoSlot> {
         let mut held = lock(&self.held);
         let own = held.clients.get(&client).map_or(0, BTreeMap::len);
         if own >= self.bounds.per_client {
@@ -94,7 +97,7 @@ impl<K: Hash + Eq + Copy> Held<K> {
 
 impl<K: Hash + Eq + Copy> Slot<K> {
     /// Completes when the slot is given to another client: its holder must stop.
-    pub(crate) fn evicted(&self) -> WaitForCancellationFuture<'_> {
+    pub fn evicted(&self) -> WaitForCancellationFuture<'_> {
         self.evicted.cancelled()
     }
 }
@@ -115,6 +118,12 @@ impl<K: Hash + Eq + Copy> Drop for Slot<K> {
         } else {
             held.total -= 1;
         }
+    }
+}
+
+impl<K: Hash + Eq + Copy> std::fmt::Debug for Slot<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Slot").finish_non_exhaustive()
     }
 }
 

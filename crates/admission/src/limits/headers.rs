@@ -7,15 +7,18 @@ use super::{
     request_log::{QuotaState, WINDOW},
 };
 
-pub(crate) const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
-pub(crate) const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-pub(crate) const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
-pub(crate) const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
-pub(crate) const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+/// What the request cost.
+pub const COST: HeaderName = HeaderName::from_static("x-ratelimit-cost");
+pub const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+pub const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+pub const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+pub const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+pub const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
 impl LimitDecision {
     /// Writes the rate limit headers. `unix_now` is the time since 1970.
-    pub(crate) fn write_headers(&self, headers: &mut HeaderMap, unix_now: Duration) {
+    pub fn write_headers(&self, headers: &mut HeaderMap, unix_now: Duration) {
+        headers.insert(COST, self.cost.into());
         let Some(tightest) = self.tightest() else { return };
         let limit = self.quotas().next().map_or(tightest.limit, |quota| quota.state.limit);
         headers.insert(LIMIT, limit.into());
@@ -34,9 +37,10 @@ impl LimitDecision {
     }
 
     /// Seconds after which a request is allowed again; None if this one is.
-    pub(crate) fn retry_after(&self) -> Option<u64> {
-        let full = self.quotas().filter(|quota| quota.state.remaining == 0);
-        self.rejected.then(|| full.map(|quota| whole_seconds(quota.state.until_more)).max().unwrap_or(1).max(1))
+    #[must_use]
+    pub fn retry_after(&self) -> Option<u64> {
+        self.rejected
+            .then(|| self.exceeded().map(|quota| whole_seconds(quota.state.until_more)).max().unwrap_or(1).max(1))
     }
 
     /// The quota that will be used up first.
@@ -72,16 +76,18 @@ mod tests {
         headers.iter().map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned())).collect()
     }
 
-    fn expect(decision: &LimitDecision, expected: [(&str, &str); 5]) {
+    fn expect(decision: &LimitDecision, expected: [(&str, &str); 6]) {
         assert_eq!(written(decision), expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 
     #[test]
     fn an_anonymous_caller_gets_the_headers_of_one_quota() {
-        let decision = LimitDecision::new([Some(Quota { name: "anonymous", state: state(10, 9, 59_001) }), None]);
+        let quotas = [Some(Quota { name: "anonymous", state: state(10, 9, 59_001) }), None];
+        let decision = LimitDecision { rejected: false, cost: 1, quotas };
         expect(
             &decision,
             [
+                ("x-ratelimit-cost", "1"),
                 ("x-ratelimit-limit", "10"),
                 ("x-ratelimit-remaining", "9"),
                 ("x-ratelimit-reset", "1060"),
@@ -94,14 +100,15 @@ mod tests {
 
     #[test]
     fn remaining_and_reset_are_those_of_the_tighter_quota() {
-        let mut decision = LimitDecision::new([
+        let quotas = [
             Some(Quota { name: "key", state: state(100, 7, 1_000) }),
             Some(Quota { name: "ip", state: state(600, 0, 2_200) }),
-        ]);
-        decision.rejected = true;
+        ];
+        let decision = LimitDecision { rejected: true, cost: 1, quotas };
         expect(
             &decision,
             [
+                ("x-ratelimit-cost", "1"),
                 ("x-ratelimit-limit", "100"),
                 ("x-ratelimit-remaining", "0"),
                 ("x-ratelimit-reset", "1003"),
@@ -113,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_there_are_no_headers() {
-        assert!(written(&LimitDecision::new([None, None])).is_empty());
+    fn without_a_limit_there_is_only_the_cost() {
+        assert_eq!(written(&LimitDecision::unlimited(3)), [("x-ratelimit-cost".to_owned(), "3".to_owned())]);
     }
 }

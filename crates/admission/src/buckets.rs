@@ -12,14 +12,14 @@ const KEYS_PER_SHARD: usize = 2_048;
 
 /// Refill rate and capacity of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BucketRate {
-    pub(super) per_minute: NonZeroU32,
-    pub(super) burst: NonZeroU32,
+pub(crate) struct BucketRate {
+    pub(crate) per_minute: NonZeroU32,
+    pub(crate) burst: NonZeroU32,
 }
 
 impl BucketRate {
     /// A rate per minute, with a burst of half of it.
-    pub(super) fn per_minute(per_minute: NonZeroU32) -> Self {
+    pub(crate) fn per_minute(per_minute: NonZeroU32) -> Self {
         Self { per_minute, burst: NonZeroU32::new(per_minute.get() / 2).unwrap_or(NonZeroU32::MIN) }
     }
 
@@ -30,7 +30,7 @@ impl BucketRate {
 
 /// A token bucket per key, in bounded memory. Stored as the time at which the bucket is full again (GCRA): one number per
 /// key, and keys with a full bucket need not be stored.
-pub(super) struct Buckets<K> {
+pub(crate) struct Buckets<K> {
     rate: BucketRate,
     started: Instant,
     shards: Box<[Mutex<Shard<K>>]>,
@@ -44,7 +44,7 @@ struct Shard<K> {
 }
 
 impl<K: Hash + Eq + Copy> Buckets<K> {
-    pub(super) fn new(rate: BucketRate) -> Self {
+    pub(crate) fn new(rate: BucketRate) -> Self {
         let shard = || Mutex::new(Shard { full_at: HashMap::new(), shared: 0 });
         Self {
             rate,
@@ -55,7 +55,7 @@ impl<K: Hash + Eq + Copy> Buckets<K> {
     }
 
     /// Takes tokens from a key's bucket. If there are too few, takes nothing and returns how long to wait.
-    pub(super) fn take(&self, key: K, tokens: u32) -> Result<(), Duration> {
+    pub(crate) fn take(&self, key: K, tokens: u32) -> Result<(), Duration> {
         let now = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.take_at(key, tokens, now)
     }
