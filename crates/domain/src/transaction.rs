@@ -126,23 +126,23 @@ impl Transaction {
             (bits() % 10 < 6).then(|| bits().to_be_bytes()).and_then(|bytes| bytes.first_chunk().copied());
         // It begins with the selector; then come bytes, or words of a few bytes, as call data mostly has.
         let mut input: Vec<u8> = method.into_iter().flatten().collect();
-        let is_words = bits() % 2 == 0;
+        let is_words = bits().is_multiple_of(2);
         for _ in 0..bits() % 8 {
             input.extend(is_words.then_some([0; 24]).into_iter().flatten().chain(bits().to_be_bytes()));
         }
         // An unknown outcome counts as a success.
-        let status_known = bits() % 20 > 0;
+        let status_known = !bits().is_multiple_of(20);
         Self {
             value,
             nonce: bits() >> (30 + bits() % 34),
             gas_used: 21_000 + bits() % 10_000_000,
             gas_price: (u128::from(bits()) << 16 | u128::from(bits() >> 48)) >> (bits() % 80),
-            gas_limit: (bits() % 20 > 0).then(|| bits() % 30_000_000),
-            cumulative_gas_used: (bits() % 20 > 0).then(|| bits() >> 24),
-            succeeded: bits() % 10 > 0 || !status_known,
+            gas_limit: (!bits().is_multiple_of(20)).then(|| bits() % 30_000_000),
+            cumulative_gas_used: (!bits().is_multiple_of(20)).then(|| bits() >> 24),
+            succeeded: !bits().is_multiple_of(10) || !status_known,
             status_known,
             method,
-            input: (bits() % 10 > 0).then(|| input.into()),
+            input: (!bits().is_multiple_of(10)).then(|| input.into()),
             ..Self::sample()
         }
     }
