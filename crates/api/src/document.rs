@@ -6,6 +6,8 @@ mod schemas;
 #[cfg(test)]
 mod tests;
 
+use std::num::NonZeroU32;
+
 use admission::Area;
 use axum::body::Bytes;
 pub(crate) use responses::{
@@ -34,6 +36,9 @@ use crate::{
 /// The name of the security scheme.
 const SCHEME: &str = "apiKey";
 
+/// In the description, replaced by what the operator configured.
+const LIMIT_WITHOUT_KEY: &str = "{limit without a key}";
+
 const DESCRIPTION: &str = "\
 Blocks, transactions, tokens, transfers, trades and addresses of an EVM chain.
 
@@ -57,7 +62,7 @@ Most responses to GET have an `ETag`: sent in `If-None-Match`, it returns 304 wi
 
 A request may have an id in `X-Request-Id`: at most 128 letters, digits and `-_.:`. The response returns it, or a new one.
 
-Without a key, the rate limit is 10 requests in any 60 seconds per IPv4 address or IPv6 /64; with a key in `X-API-Key`, it \
+Without a key, {limit without a key} per IPv4 address or IPv6 /64; with a key in `X-API-Key`, it \
 is 100 or the key's `requestsPerMinute`. Every response under `/api/v1` has the headers `X-RateLimit-Limit`, \
 `X-RateLimit-Remaining` and `X-RateLimit-Reset` (unix seconds, when another request is allowed), and `RateLimit` and \
 `RateLimit-Policy` of the IETF draft. A request costs 1 of the limit unless its description says more, as for a trace or a \
@@ -131,6 +136,16 @@ pub(crate) fn complete(document: &mut OpenApi, access: OwnerAccess, index: &Inde
     }
     // A key is accepted everywhere, and required by some operations.
     document.security = Some(vec![SecurityRequirement::default(), with_key]);
+}
+
+/// Says how many requests are allowed without a key; None means without a limit.
+pub(crate) fn state_limits(document: &mut OpenApi, anonymous: Option<NonZeroU32>) {
+    let limit = match anonymous {
+        Some(requests) => format!("the rate limit is {requests} requests in any 60 seconds"),
+        None => "there is no rate limit".to_owned(),
+    };
+    let description = document.info.description.take().unwrap_or_default();
+    document.info.description = Some(description.replace(LIMIT_WITHOUT_KEY, &limit));
 }
 
 /// Operations that need a key of the owner, unless owner access is open.

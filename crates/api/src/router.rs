@@ -8,7 +8,7 @@ use crate::{ApiState, dialect::Dialect, document, layers, routes, static_documen
 #[must_use]
 pub fn list_routes() -> Vec<String> {
     let (_, document) = routes::router().split_for_parts();
-    document.paths.paths.into_keys().chain(routes::list_docs_routes().map(str::to_owned)).collect()
+    document.paths.paths.into_keys().collect()
 }
 
 /// All routes of the API and of its dialects, wrapped in its layers.
@@ -16,11 +16,11 @@ pub fn router(state: ApiState, dialects: Vec<Dialect>) -> Router {
     let (routes, mut document) = routes::router().split_for_parts();
     let resources = routes::index_resources();
     document::complete(&mut document, state.access, &resources);
+    document::state_limits(&mut document, state.anonymous_requests);
     let document = routes::OpenApiDocument(StaticDocument::new("application/json", document::write(&document)));
     let admission = Arc::clone(&state.admission);
     let (cache, indexed_block) = (state.response_cache(), state.indexed_block(resources));
-    let pages = routes::docs_router();
-    let mut router = routes.layer(Extension(document)).merge(pages).with_state(Arc::new(state));
+    let mut router = routes.layer(Extension(document)).with_state(Arc::new(state));
     let mut rules = Vec::new();
     for dialect in dialects {
         router = router.merge(dialect.routes);

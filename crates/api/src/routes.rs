@@ -7,7 +7,7 @@ mod artifacts;
 mod balance_history;
 mod blocks;
 mod contracts;
-mod docs;
+mod credits;
 mod health;
 mod internal_transactions;
 mod keys;
@@ -19,10 +19,10 @@ mod stats;
 mod stream;
 mod tokens;
 mod transactions;
+mod user_operations;
 mod verify;
 mod webhooks;
 
-pub(crate) use docs::{list_routes as list_docs_routes, router as docs_router};
 pub(crate) use openapi::OpenApiDocument;
 use utoipa_axum::router::OpenApiRouter;
 
@@ -33,7 +33,9 @@ fn index_router() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .merge(stats::router())
         .merge(blocks::router())
+        .merge(credits::router())
         .merge(transactions::router())
+        .merge(user_operations::router())
         .merge(internal_transactions::router())
         .merge(logs::router())
         .merge(tokens::router())

@@ -1,4 +1,4 @@
-use std::{fmt, ops::Deref, sync::Arc};
+use std::{fmt, num::NonZeroU32, ops::Deref, sync::Arc};
 
 use admission::{LimitConfig, PageBudget, RateLimits};
 use client_address::TrustedProxies;
@@ -54,6 +54,8 @@ pub struct ApiState {
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) issuer: KeyIssuer,
     pub(crate) access: OwnerAccess,
+    /// In any 60 seconds, without a key; None means without a limit.
+    pub(crate) anonymous_requests: Option<NonZeroU32>,
     pub(crate) admission: Arc<Admission>,
     pub(crate) streams: Streams,
     metrics: Arc<ApiMetrics>,
@@ -73,6 +75,7 @@ impl ApiState {
     #[must_use]
     pub fn new(parts: ApiParts) -> Self {
         let keys = Arc::new(KeyRing::new(Arc::clone(&parts.records)));
+        let anonymous_requests = parts.limits.anonymous;
         let limits = RateLimits::new(parts.limits).shared_by(parts.shared_quotas);
         let metrics = Arc::<ApiMetrics>::default();
         let admission = Admission {
@@ -92,6 +95,7 @@ impl ApiState {
             webhooks: parts.webhooks,
             keys,
             access: parts.access,
+            anonymous_requests,
             admission: Arc::new(admission),
             streams: Streams::default(),
             metrics,

@@ -7,10 +7,12 @@ mod approval;
 mod artifacts;
 mod balance_history;
 mod block;
+mod block_header;
 mod compiler;
 mod contract;
 mod contract_call;
 mod coverage;
+mod credit;
 mod day;
 mod gas;
 mod health;
@@ -32,6 +34,7 @@ mod transaction;
 mod transaction_detail;
 mod transaction_parts;
 mod transfer;
+mod user_operation;
 mod verify;
 mod verify_job;
 mod webhook;
@@ -43,12 +46,14 @@ pub use approval::{Approval, ApprovalList, Scope};
 pub use artifacts::{CompilerJson, StandardJsonInput, StandardJsonSource};
 pub use balance_history::{BalanceHistory, BalancePoint, InexactReason};
 pub use block::{Block, BlockList};
+pub use block_header::BlockHeader;
 pub use compiler::{Compiler, CompilerList};
 pub use contract::{
     ContractList, ContractProxy, ContractSource, ContractSummary, Language, MatchKind, ProxyKind, VerifiedContract,
 };
 pub use contract_call::{CallRequest, CallResponse};
 pub use coverage::Coverage;
+pub use credit::{Issuance, IssuanceKind, IssuanceList, Uncle, Withdrawal, WithdrawalList};
 pub use day::{Day, DayList};
 pub use gas::GasPrices;
 pub use health::{
@@ -66,15 +71,18 @@ pub use query::{QueryEntity, QueryRecord, QueryResponse};
 pub use scalar::{Address, AnyCaseAddress, Decimal, Hash, PageNumber, PageSize, Receiver, Selector};
 pub use stats::Stats;
 pub use time::Timestamp;
-pub use token::{BalanceSource, Token, TokenDetail, TokenField, TokenList, TokenType};
+pub use token::{BalanceSource, ImitatedToken, Likeness, Token, TokenDetail, TokenField, TokenList, TokenType};
 pub use trade::DexTrade;
 pub use transaction::{Transaction, TransactionList};
-pub use transaction_detail::{FailureSource, FeeParts, TransactionDetail, TransactionFailure, TransactionLog};
+pub use transaction_detail::{
+    Authorization, FailureSource, FeeParts, TransactionDetail, TransactionFailure, TransactionLog,
+};
 pub use transaction_parts::{
     AccountChange, CallTree, NumberChange, SlotChange, StateChanges, TracedCall, TransactionTradeList,
     TransactionTransferList,
 };
 pub use transfer::TokenTransfer;
+pub use user_operation::{UserOperation, UserOperationList};
 pub use verify::{VerifyRequest, VerifyResponse};
 pub use verify_job::{VerifyJob, VerifyJobFailure, VerifyJobStatus};
 pub use webhook::{

@@ -39,6 +39,9 @@ pub(crate) struct IndexFigures {
     bare: Duration,
     decoded: Duration,
     full: Duration,
+    /// The same with every block fully checked.
+    fully_checked: Duration,
+    fully_checked_cpu: f64,
     growth: Growth,
     cpu_seconds: f64,
     peak_megabytes: f64,
@@ -65,6 +68,8 @@ pub(crate) async fn measure(
     let (cpu_seconds, peak_megabytes) = (explorer.cpu_seconds()?, explorer.peak_megabytes()?);
     let written_bytes = explorer.written_bytes()?;
     explorer.stop().await?;
+    report("index: full index, every block fully checked");
+    let (fully_checked, fully_checked_cpu) = fully_checked(chain).await?;
     report("index: compaction");
     let disk_bytes = EmbeddedStore::open(data, StoreOptions::default())?.compacted_bytes()?;
     let opening = recovery::measure(chain).await?;
@@ -76,6 +81,8 @@ pub(crate) async fn measure(
         bare,
         decoded,
         full,
+        fully_checked,
+        fully_checked_cpu,
         growth,
         cpu_seconds,
         peak_megabytes,
@@ -84,6 +91,17 @@ pub(crate) async fn measure(
         opening,
         remote_node,
     })
+}
+
+/// Indexes with `--verify-blocks full`; returns the time and the CPU seconds.
+async fn fully_checked(chain: &RecordedChain) -> anyhow::Result<(Duration, f64)> {
+    let data = tempfile::tempdir()?;
+    let started = Instant::now();
+    let explorer = Explorer::start_with(&chain.url(), data.path(), &["--verify-blocks", "full"]).await?;
+    explorer.wait_for_tip(chain.head).await?;
+    let figures = (started.elapsed(), explorer.cpu_seconds()?);
+    explorer.stop().await?;
+    Ok(figures)
 }
 
 impl fmt::Display for IndexFigures {
@@ -100,6 +118,14 @@ impl fmt::Display for IndexFigures {
             "| full index, process start included | {full:.0} tx/s | {:.2} | {:.2} |",
             full / bare,
             full / decoded
+        )?;
+        let checked = rate(self.fully_checked);
+        writeln!(
+            f,
+            "| full index, every block fully checked: {:.2} CPU s per 100,000 tx | {checked:.0} tx/s | {:.2} | {:.2} |",
+            self.fully_checked_cpu * 1e5 / transactions,
+            checked / bare,
+            checked / decoded
         )?;
 
         let cpu = self.cpu_seconds * 1e5 / transactions;

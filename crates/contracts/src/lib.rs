@@ -16,6 +16,7 @@ mod interfaces;
 mod minimal_proxy;
 mod revert;
 mod standards;
+mod user_operations;
 
 pub use delegations::Delegations;
 pub use interface::Interface;
@@ -23,3 +24,4 @@ pub use interfaces::{Interfaces, InterfacesParts, KnownDiamond, KnownInterface, 
 pub use minimal_proxy::minimal_proxy_target;
 pub use revert::revert_reason;
 pub use standards::standards;
+pub use user_operations::{UserOperation, UserOperationRole, list_user_operations, user_operations_of};

@@ -21,6 +21,7 @@ mod token;
 mod transaction;
 mod transactions;
 mod transfers;
+mod withdrawals;
 
 use std::sync::Arc;
 

@@ -21,6 +21,8 @@ pub struct AddressSummary {
 pub struct AddressFacts {
     /// Of the code, as far as it is indexed.
     pub code_hash: Option<B256>,
+    /// Whether there was no code when it was looked for. Otherwise an address without a hash may have code.
+    pub has_no_code: bool,
     /// None if it is not a token.
     pub token: Option<TokenName>,
 }

@@ -1,6 +1,6 @@
 use alloy_primitives::Address;
 
-use crate::{ApprovalEvent, Block, LogEvent, Pool, TradeEvent, Transaction, TransferEvent};
+use crate::{ApprovalEvent, Block, CreditEvent, LogEvent, Pool, TradeEvent, Transaction, TransferEvent};
 
 /// Everything that one block adds to the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct BlockChanges {
     /// Contracts created by other contracts, in order of creation; None if the block was not traced. Creators and created
     /// contracts are in `involved` as well.
     pub inner_creations: Option<Vec<InnerCreation>>,
+    /// What the protocol paid, after the transactions.
+    pub credits: Vec<CreditEvent>,
 }
 
 /// A contract created inside a call.

@@ -1,6 +1,6 @@
 use alloy_primitives::{Address, B256, Bytes, address};
 
-use crate::{Block, BlockNumber, BlockRange, Page, Transaction};
+use crate::{Block, BlockNumber, BlockRange, CreditEvent, Page, Transaction};
 
 /// Topics that a log can have.
 pub const MAX_TOPICS: usize = 4;
@@ -117,6 +117,8 @@ pub struct FetchedBlock {
     pub block: Block,
     pub transactions: Vec<Transaction>,
     pub logs: Vec<Log>,
+    /// What the protocol paid.
+    pub credits: Vec<CreditEvent>,
 }
 
 impl FetchedBlock {

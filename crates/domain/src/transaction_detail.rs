@@ -1,4 +1,4 @@
-use alloy_primitives::{B256, Bytes};
+use alloy_primitives::{Address, B256, Bytes, U256};
 
 use crate::{Log, Page, Trade, Transfer};
 
@@ -18,11 +18,24 @@ pub struct TransactionDetail {
     pub cumulative_gas_used: Option<u64>,
     /// Entries of the access list (EIP-2930).
     pub access_list_length: Option<usize>,
-    /// Entries of the authorization list (EIP-7702).
-    pub authorizations: Option<usize>,
+    /// The authorization list (EIP-7702).
+    pub authorizations: Option<Vec<Authorization>>,
     /// Set for blob transactions (EIP-4844).
     pub blobs: Option<BlobFields>,
     pub logs: Vec<Log>,
+}
+
+/// An account lets the code of another one run in its place (EIP-7702).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Authorization {
+    /// Zero for every chain.
+    pub chain_id: U256,
+    /// Whose code runs; the zero address ends a delegation.
+    pub delegate: Address,
+    /// It has an effect only if this is the nonce of the account at that moment.
+    pub nonce: u64,
+    /// The account; None if the signature is invalid.
+    pub signer: Option<Address>,
 }
 
 /// The blob fields of a transaction.

@@ -170,6 +170,27 @@ impl Accounts {
         })
     }
 
+    /// The account at an indexed block; None if the node does not have its state, or is not called.
+    pub(crate) async fn find_at(
+        &self,
+        block: BlockRef,
+        address: Address,
+        may_call_node: &MayCallNode<'_>,
+    ) -> Option<Account> {
+        let key = self.key(block, address);
+        if let Some(account) = self.cache.get(&key) {
+            return Some(account);
+        }
+        if !may_call_node() || self.node.silent_for().is_some_and(|waited| waited >= UNRESPONSIVE_AFTER) {
+            return None;
+        }
+        let account = timeout(NODE_TIMEOUT, self.node.account(address, block)).await.ok()?.ok()?;
+        // A node without the state answers with that of its head.
+        let account = Some(account).filter(|account| account.block == block.number)?;
+        self.cache.insert(key, account);
+        Some(account)
+    }
+
     /// Concurrent requests for the same account share one call to the node.
     async fn get_or_fetch(&self, tip: BlockRef, address: Address, keep: Keep) -> Result<Account, AccountUnavailable> {
         let key = self.key(tip, address);

@@ -30,9 +30,10 @@ const ATTEMPTS: usize = 3;
 pub struct BalanceHistory {
     /// None for the coin of the chain.
     pub token: Option<Token>,
-    /// The oldest first, at least one. Between two points that are shown the balance may have changed only if there are too
-    /// many changes to show.
+    /// The oldest first, at least one.
     pub points: Vec<BalancePoint>,
+    /// Whether points are left out, since there are too many: each says up to which block its balance is known to be the same.
+    pub is_thinned: bool,
     /// Every balance from the end of this block on is known.
     pub complete_from: BlockNumber,
     /// Whether nothing before the first point is missing: it reaches the first block of the chain.
@@ -49,8 +50,10 @@ pub enum Inexact {
     BalancesFromContract,
     /// The index does not begin with the first block, so that transfers before it are missing.
     PartialIndex,
-    /// The address produced blocks: rewards and tips are not indexed.
+    /// The address produced blocks with too many transactions to add up the fees that it earned.
     MinedBlocks,
+    /// The address produced blocks by work on a chain whose rewards are not known.
+    BlockRewards,
     /// It is not known whether some of the transactions succeeded: receipts before Byzantium do not tell.
     UnknownOutcome,
     /// Payments inside transactions are not indexed for these blocks.
@@ -59,6 +62,10 @@ pub enum Inexact {
     SelfDestruct,
     /// The node did not return the balance of the newest block, and that of another block is used.
     BalanceOfOtherBlock,
+    /// The movements do not add up to what the node says of the first point: payments of a kind that is not indexed are missing.
+    DoesNotAddUp,
+    /// The node does not have the state of the first point, so that nothing tells whether movements are missing.
+    Unconfirmed,
     /// The movements do not add up to the balance: the walk ended where it would have been below zero.
     BelowZero,
     /// Tokens that are sent to the zero address are burned, and not counted as held.
@@ -135,9 +142,11 @@ impl Parts {
             inexact.insert(Inexact::BelowZero);
         }
         let complete_from = points.first().map_or(complete_from, |first| first.block);
+        let is_thinned = points.len() > MAX_POINTS;
         Ok(Attempt::Found(Box::new(BalanceHistory {
             token: self.token,
             points: sample(points, MAX_POINTS),
+            is_thinned,
             complete_from,
             is_complete: complete_from == 0,
             inexact,

@@ -1,12 +1,13 @@
 //! Data that the API and the pages show together with indexed data: accounts, allowances, traces and reasons of failures from
-//! the node, balances over time, the largest accounts, metadata of NFTs, the operator's labels of addresses, and the names of
-//! exchanges.
+//! the node, balances over time, the largest accounts, metadata of NFTs, the operator's labels of addresses, the names of
+//! exchanges, and which tokens imitate others.
 
 mod accounts;
 mod allowances;
 mod balance_history;
 mod dexes;
 mod failures;
+mod imitations;
 mod labels;
 mod nft_metadata;
 mod operator_names;
@@ -19,6 +20,7 @@ pub use allowances::{Allowances, AllowancesUnavailable, CheckedAllowances};
 pub use balance_history::{BalanceHistory, BalancePoint, HistoryError, Inexact, coin_history, token_history};
 pub use dexes::{DexEntry, Dexes, DexesError};
 pub use failures::{FailureUnavailable, Failures};
+pub use imitations::{FoundImitations, Imitated, Imitations, Likeness};
 pub use labels::{LabelError, Labels, LabelsError};
 pub use nft_metadata::{
     FoundMetadata, Image, ImageKind, ImageUnavailable, InvalidGateway, IpfsGateway, NftMetadataFetcher,

@@ -147,7 +147,15 @@ async fn require_complete_records(opened: &OpenStore, location: &Location) -> an
 fn folder_options(memory: MemoryBudget, older_index: OlderIndex) -> StoreOptions {
     let StoreMemory { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries } = memory.store();
     let descriptors = open_files::store_share();
-    StoreOptions { cache_bytes, row_cache_bytes, write_buffer_bytes, writer_cache_entries, descriptors, older_index }
+    StoreOptions {
+        cache_bytes,
+        row_cache_bytes,
+        write_buffer_bytes,
+        writer_cache_entries,
+        descriptors,
+        older_index,
+        ..StoreOptions::default()
+    }
 }
 
 /// Opens the new index beside the one of a data folder, or begins one.

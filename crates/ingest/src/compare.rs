@@ -10,8 +10,9 @@ use std::{
 
 use alloy_primitives::U256;
 use domain::{
-    B256, Block, BlockId, BlockNumber, BlockRange, FetchedBlock, LogEvent, LogFilter, Order, Page, PageRequest,
-    TokenKind, TradeEvent, TradeFilter, Transaction, TransactionFilter, TransferEvent, TransferFilter,
+    B256, Block, BlockId, BlockNumber, BlockRange, CreditEvent, CreditFilter, FetchedBlock, LogEvent, LogFilter, Order,
+    Page, PageRequest, TokenKind, TradeEvent, TradeFilter, Transaction, TransactionFilter, TransferEvent,
+    TransferFilter,
 };
 use node::{NodeClient, NodeError};
 use store::{ChainReader, StoreError};
@@ -67,6 +68,8 @@ pub enum Difference {
     Trade {
         log_index: u32,
     },
+    /// Withdrawals, rewards, or what deposits brought.
+    Credits,
 }
 
 impl fmt::Display for Difference {
@@ -85,6 +88,7 @@ impl fmt::Display for Difference {
             Self::TransferCount { stored, node } => write!(f, "the index has {stored} transfers, the node {node}"),
             Self::Transfer { log_index } => write!(f, "the transfer of log {log_index} differs"),
             Self::Trade { log_index } => write!(f, "the trade of log {log_index} differs"),
+            Self::Credits => f.write_str("what the protocol paid differs"),
         }
     }
 }
@@ -97,6 +101,7 @@ struct StoredBlock {
     logs: Vec<LogEvent>,
     transfers: Vec<TransferEvent>,
     trades: Vec<TradeEvent>,
+    credits: Vec<CreditEvent>,
 }
 
 /// Compares one block. An empty list means that the index matches the node.
@@ -120,6 +125,9 @@ pub async fn compare_block(
     differences.extend(transaction_differences(&stored.transactions, &decoded.transactions));
     differences.extend(log_differences(&stored.logs, &decoded.logs));
     differences.extend(transfer_differences(&stored.transfers, &decoded.transfers));
+    if stored.credits != decoded.credits {
+        differences.push(Difference::Credits);
+    }
     differences.extend(trade_differences(reader, &stored.trades, decoded).await?);
     Ok(differences)
 }
@@ -135,12 +143,15 @@ async fn stored_block(reader: &dyn ChainReader, number: BlockNumber) -> Result<O
     let transfers = whole(async |page| reader.list_transfers(&filter, page).await).await?;
     let filter = TradeFilter { blocks, ..TradeFilter::default() };
     let trades = whole(async |page| reader.list_trades(&filter, page).await).await?;
+    let filter = CreditFilter { blocks, ..CreditFilter::default() };
+    let credits = whole(async |page| reader.list_credits(&filter, page).await).await?;
     Ok(Some(StoredBlock {
         block,
         transactions,
         logs: logs.into_iter().map(|log| log.event).collect(),
         transfers: transfers.into_iter().map(|transfer| transfer.event).collect(),
         trades: trades.into_iter().map(|trade| trade.event).collect(),
+        credits: credits.into_iter().map(|credit| credit.event).collect(),
     }))
 }
 

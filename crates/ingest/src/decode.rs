@@ -11,8 +11,8 @@ mod transfers;
 
 use approvals::approval;
 use domain::{
-    ApprovalEvent, Block, FetchedBlock, InnerCreation, Involvement, LogEvent, SYSTEM_ADDRESS, TouchedHolder,
-    Transaction,
+    ApprovalEvent, Block, CreditEvent, FetchedBlock, InnerCreation, Involvement, LogEvent, SYSTEM_ADDRESS,
+    TouchedHolder, Transaction,
 };
 use involvement::involvements;
 #[cfg(test)]
@@ -40,11 +40,12 @@ pub(crate) struct DecodedBlock {
     pub(crate) swaps: Vec<SwapCandidate>,
     /// None if unknown.
     pub(crate) inner_creations: Option<Vec<InnerCreation>>,
+    pub(crate) credits: Vec<CreditEvent>,
 }
 
 #[must_use]
 pub(crate) fn decode_block(fetched: FetchedBlock, inner_creations: Option<Vec<InnerCreation>>) -> DecodedBlock {
-    let FetchedBlock { block, transactions, mut logs } = fetched;
+    let FetchedBlock { block, transactions, mut logs, credits } = fetched;
     let involved = involvements(&transactions, &logs, inner_creations.as_deref().unwrap_or_default());
     let mut transfers = Transfers::default();
     let (mut approvals, mut touched_holders) = (Vec::new(), Vec::new());
@@ -61,7 +62,18 @@ pub(crate) fn decode_block(fetched: FetchedBlock, inner_creations: Option<Vec<In
     touched_holders.sort_unstable();
     touched_holders.dedup();
     let logs = logs.into_iter().map(LogEvent::from).collect();
-    DecodedBlock { block, transactions, involved, logs, transfers, approvals, touched_holders, swaps, inner_creations }
+    DecodedBlock {
+        block,
+        transactions,
+        involved,
+        logs,
+        transfers,
+        approvals,
+        touched_holders,
+        swaps,
+        inner_creations,
+        credits,
+    }
 }
 
 #[cfg(test)]

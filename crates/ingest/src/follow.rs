@@ -435,7 +435,7 @@ impl Follower {
             }
             batch.push(fetched.changes, Instant::now());
             parent = Some(block);
-            if block.number == horizon || batch.is_due(&self.config, Instant::now()) {
+            if block.number == horizon || batch.is_due(&self.config, head, Instant::now()) {
                 self.flush(&mut batch, horizon).await?;
             }
         }

@@ -64,6 +64,7 @@ impl Resolver {
             touched_holders,
             swaps,
             inner_creations,
+            credits,
         } = decoded;
         let transfers = self.resolve_standards(transfers, block.id()).await?;
         let (trades, pools) = self.find_trades(swaps, block.id()).await?;
@@ -78,6 +79,7 @@ impl Resolver {
             trades,
             pools,
             inner_creations,
+            credits,
         })
     }
 

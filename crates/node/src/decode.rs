@@ -11,8 +11,9 @@ mod state_changes;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod uncle;
 
-pub(crate) use block::{RawAccess, RawAuthorization, RawBlock, RawGenesis, RawHeader, RawTransaction};
+pub(crate) use block::{RawAccess, RawAuthorization, RawBlock, RawGenesis, RawHeader, RawTransaction, RawWithdrawal};
 pub(crate) use call_tree::RawCallTree;
 pub(crate) use envelope::{ErrorObject, ResponseError, decode, readable, split_batch};
 pub(crate) use flat::MAX_DEPTH;
@@ -22,3 +23,4 @@ pub(crate) use quantity::{Account20, CappedBytes, Hash, HexBytes, LooseBytes, Pr
 pub(crate) use receipt::{RawLog, RawReceipt};
 pub(crate) use state_changes::RawStateChanges;
 pub(crate) use trace::{RawCallCreations, RawFlatCreations};
+pub(crate) use uncle::RawUncle;

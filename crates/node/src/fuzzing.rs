@@ -193,7 +193,7 @@ type Committed = ([B256; 2], Address, [u64; 4], Option<u128>, Vec<CommittedTrans
 
 /// The fields that the hash of a block commits to.
 fn committed(fetched: &FetchedBlock) -> Committed {
-    let FetchedBlock { block, transactions, logs } = fetched;
+    let FetchedBlock { block, transactions, logs, .. } = fetched;
     let transactions = transactions.iter().map(|tx| (tx.hash, tx.to, tx.value, tx.nonce, tx.succeeded, tx.method));
     let logs = logs.iter().map(|log| (log.address, log.topics.to_vec(), log.data.clone()));
     let numbers = [block.number, block.timestamp, block.gas_used, block.gas_limit];

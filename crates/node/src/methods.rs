@@ -2,6 +2,7 @@
 
 mod accounts;
 pub(crate) mod balances;
+mod block_header;
 pub(crate) mod block_param;
 mod blocks;
 pub(crate) mod calls;

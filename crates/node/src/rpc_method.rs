@@ -39,6 +39,7 @@ rpc_methods! {
     GetStorageAt = "eth_getStorageAt",
     Call = "eth_call",
     GetLogs = "eth_getLogs",
+    GetUncleByBlockHashAndIndex = "eth_getUncleByBlockHashAndIndex",
     Subscribe = "eth_subscribe",
     DebugTraceTransaction = "debug_traceTransaction",
     DebugTraceBlockByNumber = "debug_traceBlockByNumber",

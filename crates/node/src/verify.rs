@@ -13,6 +13,8 @@ mod rlp;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod uncles;
+mod withdrawals;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -25,9 +27,12 @@ use domain::BlockNumber;
 pub(crate) use evidence::Evidence;
 pub use evidence::RejectedBlock;
 use header::HeaderProof;
+pub(crate) use header::hash;
 use rand::Rng;
 use receipt::{Blooms, EncodedOutcome};
+pub(crate) use rlp::list as rlp_list;
 use transaction::{TxType, covered_by_roots};
+pub(crate) use uncles::check_uncles;
 
 use crate::decode::{RawBlock, RawReceipt, RawTransaction};
 
@@ -109,6 +114,7 @@ impl BlockVerifier {
                 .for_each(|receipt| with_beside.accrue_bloom(&blooms.of(receipt)));
             self.enforce(block, self.check_bloom(served, &logs, &with_beside))?;
         }
+        self.enforce(block, withdrawals::check(block))?;
         let encoded = self.check_transactions(checks, block, transactions)?;
         if checks == BlockChecks::Full {
             self.check_transactions_root(block, encoded.as_deref())?;

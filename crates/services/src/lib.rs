@@ -6,7 +6,7 @@ use std::sync::Arc;
 use contracts::{Delegations, Interfaces, InterfacesParts, calls::ContractCalls};
 use domain::SyncStatus;
 use enrichment::{
-    Accounts, Allowances, Failures, NftMetadataFetcher, OperatorNames, TopAccounts, TransactionDetails,
+    Accounts, Allowances, Failures, Imitations, NftMetadataFetcher, OperatorNames, TopAccounts, TransactionDetails,
     TransactionTraces,
 };
 use node::NodeClient;
@@ -58,6 +58,8 @@ pub struct Services {
     /// Proxies and diamonds, cached by block.
     pub delegations: Arc<Delegations>,
     pub interfaces: Arc<Interfaces>,
+    /// Which tokens imitate others.
+    pub imitations: Arc<Imitations>,
     pub jobs: VerificationJobs,
 }
 
@@ -82,6 +84,7 @@ impl Services {
         });
         let delegations = Delegations::new(Arc::clone(&calls), Arc::clone(&verified), sync.clone());
         Self {
+            imitations: Arc::new(Imitations::new(Arc::clone(&chain), Arc::clone(&parts.operator_names))),
             operator_names: parts.operator_names,
             accounts: Arc::new(Accounts::new(node.clone(), store.accounts(), sync.clone())),
             allowances: Arc::new(Allowances::new(node.clone())),

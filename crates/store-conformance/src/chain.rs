@@ -1,7 +1,7 @@
 use domain::{
-    Address, ApprovalEvent, ApprovalScope, B256, Block, BlockChanges, Charges, DAY, InnerCreation, InternalBlock,
-    InternalEvent, InternalKind, Involvement, LogEvent, Outcome, Payment, Pool, PoolStyle, TokenKind, TouchedHolder,
-    TradeDirection, TradeEvent, Transaction, TransferEvent, U256,
+    Address, ApprovalEvent, ApprovalScope, B256, Block, BlockChanges, Charges, CreditEvent, CreditSource, DAY,
+    InnerCreation, InternalBlock, InternalEvent, InternalKind, Involvement, LogEvent, Outcome, Payment, Pool,
+    PoolStyle, TokenKind, TouchedHolder, TradeDirection, TradeEvent, Transaction, TransferEvent, U256,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
@@ -108,6 +108,7 @@ impl RandomChain {
         let touches = if count == 0 { 0 } else { self.rng.random_range(0..3) };
         let touched_holders = (0..touches).map(|_| self.touched_holder()).collect();
         let logs = self.logs_of(&transactions, &involved);
+        let credits = self.credits(&block);
         BlockChanges {
             block,
             transactions,
@@ -119,6 +120,7 @@ impl RandomChain {
             trades,
             pools,
             inner_creations,
+            credits,
         }
     }
 
@@ -243,6 +245,28 @@ impl RandomChain {
             .filter(|address| !tx.touches(address))
             .map(|address| Involvement { tx_index: tx.index, address })
             .collect()
+    }
+
+    /// Mostly none. Some are to new addresses, which nothing else makes known.
+    fn credits(&mut self, block: &Block) -> Vec<CreditEvent> {
+        let count = if self.rng.random_ratio(1, 3) { self.rng.random_range(1..6) } else { 0 };
+        (0..count).map(|_| self.credit(block)).collect()
+    }
+
+    fn credit(&mut self, block: &Block) -> CreditEvent {
+        let source = match self.rng.random_range(0..6) {
+            0 => CreditSource::BlockReward,
+            1 => {
+                let number = block.number.saturating_sub(self.rng.random_range(1..7));
+                let hash = self.rng.random::<[u8; 32]>().into();
+                CreditSource::UncleReward { number, hash, timestamp: block.timestamp.saturating_sub(9) }
+            }
+            2 => CreditSource::Mint { tx_index: self.rng.random_range(0..1 << 20) },
+            _ => CreditSource::Withdrawal { index: self.rng.random(), validator: self.rng.random_range(0..1 << 30) },
+        };
+        let to = if self.rng.random_ratio(1, 8) { self.new_address() } else { self.known_address() };
+        let amount = U256::from_limbs(self.rng.random()) >> self.rng.random_range(0..257_usize);
+        CreditEvent { to, amount, source }
     }
 
     /// The transfers of one log: a batch moves several ids.

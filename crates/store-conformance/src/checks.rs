@@ -6,8 +6,8 @@ use domain::{
 use rand::{Rng, rngs::StdRng};
 
 use super::{
-    Model, RandomChain, Subject, approvals, blocks, internal, known_addresses, logs, nfts, queries::ORDERS, trades,
-    transactions, transfers,
+    Model, RandomChain, Subject, approvals, blocks, credits, internal, known_addresses, logs, nfts, queries::ORDERS,
+    trades, transactions, transfers,
 };
 use store::{StateVersion, StoreError, Undo};
 
@@ -33,6 +33,7 @@ pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, r
     logs::logs(subject, model, chain, rng).await;
     nfts::nfts(subject, model, chain).await;
     approvals::approvals(subject, model, chain).await;
+    credits::credits(subject, model, chain, rng).await;
 }
 
 /// Pages through the whole list in both directions, and looks up each token.
@@ -167,7 +168,8 @@ async fn addresses(subject: &Subject, model: &Model, chain: &RandomChain) {
         let token = token.filter(|metadata| metadata.is_read());
         let token = token.map(|metadata| TokenName { symbol: metadata.symbol, name: metadata.name });
         let code_hash = subject.reader.find_code_hash(*address).await.expect("code hash");
-        assert_eq!(facts, AddressFacts { code_hash, token });
+        let has_no_code = code_hash.is_none() && model.was_code_fetched(*address);
+        assert_eq!(facts, AddressFacts { code_hash, has_no_code, token });
         let found = subject.reader.find_address(*address).await.expect("address");
         assert_eq!(found, model.find_address(*address));
         let overview = subject.reader.find_address_overview(*address, 5).await.expect("overview");

@@ -89,6 +89,7 @@ impl Chain {
             trades: Vec::new(),
             pools: Vec::new(),
             inner_creations: Some(Vec::new()),
+            credits: Vec::new(),
         }
     }
 

@@ -10,6 +10,7 @@ mod blocks;
 mod chain;
 mod checks;
 mod contract_data;
+mod credits;
 mod internal;
 mod known_addresses;
 mod logs;

@@ -80,6 +80,7 @@ impl Model {
             seen.extend(changes.transfers.iter().flat_map(|event| [event.token, event.from, event.to]));
             seen.extend(changes.approvals.iter().flat_map(|event| [event.token, event.owner]));
             seen.extend(changes.touched_holders.iter().flat_map(|touched| [touched.token, touched.holder]));
+            seen.extend(changes.credits.iter().map(|credit| credit.to));
             seen.extend(changes.pools.iter().flat_map(|pool| [pool.address, pool.factory, pool.token0, pool.token1]));
         }
         seen
@@ -97,6 +98,12 @@ impl Model {
             Code::Contract { hash } => Some((hash, code.clone())),
             Code::None | Code::Delegation { .. } => None,
         }
+    }
+
+    /// Whether the code at an address was fetched, also if there was none.
+    #[must_use]
+    pub fn was_code_fetched(&self, address: Address) -> bool {
+        self.codes.contains_key(&address)
     }
 
     /// Addresses that were seen to have code that was never fetched.
@@ -274,6 +281,7 @@ impl Model {
                 || changes.transfers.iter().any(|event| [event.token, event.from, event.to].contains(&address))
                 || changes.approvals.iter().any(|event| [event.token, event.owner].contains(&address))
                 || changes.touched_holders.iter().any(|touched| [touched.token, touched.holder].contains(&address))
+                || changes.credits.iter().any(|credit| credit.to == address)
                 || self
                     .pools_first_seen_in(changes)
                     .any(|pool| [pool.address, pool.factory, pool.token0, pool.token1].contains(&address))
@@ -285,6 +293,7 @@ impl Model {
                 || changes.transactions.iter().any(|tx| tx.touches(&address) || tx.created == Some(address))
                 || changes.involved.iter().any(|involvement| involvement.address == address)
                 || changes.transfers.iter().any(|event| [event.from, event.to].contains(&address))
+                || changes.credits.iter().any(|credit| credit.to == address)
         };
         let first = seen.next();
         let last = self.blocks.iter().rev().find(takes_part_later).or(first);

@@ -1,6 +1,9 @@
 //! Hash maps: a fast one, and a bounded cache.
 
-use std::{collections::HashMap, hash::Hash};
+use std::{
+    collections::{HashMap, HashSet},
+    hash::Hash,
+};
 
 use foldhash::fast::RandomState;
 use quick_cache::{
@@ -11,6 +14,16 @@ use quick_cache::{
 /// Keys come from the chain, so anyone can choose them; the random seed is enough against chosen collisions, and the
 /// hash is much faster than the standard one.
 pub(crate) type FastMap<K, V> = HashMap<K, V, RandomState>;
+
+/// A set of such keys.
+pub(crate) type FastSet<K> = HashSet<K, RandomState>;
+
+/// The keys of a set, sorted.
+pub(crate) fn sorted<K: Ord>(set: FastSet<K>) -> Vec<K> {
+    let mut keys: Vec<K> = set.into_iter().collect();
+    keys.sort_unstable();
+    keys
+}
 
 /// A bounded cache for one thread.
 #[derive(Debug)]

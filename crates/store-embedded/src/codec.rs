@@ -50,7 +50,13 @@ impl RowWriter {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "only the low seven bits are used")]
-pub(crate) fn write_varint(out: &mut Vec<u8>, mut number: u128) {
+pub(crate) fn write_varint(out: &mut Vec<u8>, mut wide: u128) {
+    while wide > u128::from(u64::MAX) {
+        out.push(wide as u8 | 0x80);
+        wide >>= 7;
+    }
+    // Half the instructions for the rest, which nearly always is the whole number.
+    let mut number = wide as u64;
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -121,10 +127,25 @@ impl<'a> RowReader<'a> {
         let (number, rest) = match *self.0 {
             [low, ref rest @ ..] if low < 0x80 => (u64::from(low), rest),
             [low, high, ref rest @ ..] if high < 0x80 => (u64::from(low & 0x7f) | u64::from(high) << 7, rest),
-            _ => return T::try_from(self.wide_varint()?).map_err(|_| TOO_LARGE),
+            _ => return self.long_varint(),
         };
         self.0 = rest;
         T::try_from(number).map_err(|_| TOO_LARGE)
+    }
+
+    /// One of three bytes or more.
+    fn long_varint<T: TryFrom<u64> + TryFrom<u128>>(&mut self) -> Result<T, StoreError> {
+        let (mut number, mut shift) = (0, 0);
+        // Nine bytes have 63 bits.
+        for (position, byte) in self.0.iter().take(9).enumerate() {
+            number |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if *byte < 0x80 {
+                self.0 = self.0.get(position + 1..).unwrap_or_default();
+                return T::try_from(number).map_err(|_| TOO_LARGE);
+            }
+        }
+        T::try_from(self.wide_varint()?).map_err(|_| TOO_LARGE)
     }
 
     /// Eight one-byte varints, if the next eight are; speeds up long runs of small numbers.

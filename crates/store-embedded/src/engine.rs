@@ -11,6 +11,7 @@ mod manifest;
 mod opened;
 mod reopen;
 mod repair;
+mod replay;
 mod snapshot;
 mod view;
 mod watermark;
@@ -31,7 +32,7 @@ pub(crate) use self::{
     group::Group,
     opened::{EngineOptions, INDEX_FOLDER, lock as lock_index, lock_folder},
     repair::repair,
-    view::{Rows, View},
+    view::{Row, Rows, View},
     watermark::{FILE as WATERMARK_FILE, sync_folder},
 };
 use self::{errors::store_error, opened::Opened, watermark::Watermark};

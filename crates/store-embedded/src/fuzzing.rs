@@ -9,7 +9,7 @@ use crate::{rows, undo::UndoRecord, user_records, verified_contracts, webhook_re
 type Codec = fn(&[u8]);
 
 /// One codec for each kind of row. Appended to only: the first byte of an input in the corpus selects by position.
-const CODECS: [Codec; 24] = [
+const CODECS: [Codec; 25] = [
     |row| reads_what_it_writes(row, rows::account_from_row, rows::account_to_row),
     |row| reads_what_it_writes(row, rows::AddressRow::from_row, |value| value.to_row()),
     |row| reads_what_it_writes(row, rows::BlockRow::from_row, rows::BlockRow::to_row),
@@ -34,6 +34,7 @@ const CODECS: [Codec; 24] = [
     |row| reads_what_it_writes(row, rows::NftRow::from_row, |value| value.to_row()),
     |row| reads_what_it_writes(row, rows::ApprovalRow::from_row, |value| value.to_row()),
     |row| reads_what_it_writes(row, rows::nft_metadata_from_row, rows::nft_metadata_to_row),
+    |row| reads_what_it_writes(row, rows::CreditRow::from_row, rows::CreditRow::to_row),
 ];
 
 /// The first byte selects a kind of row, the rest is the row.

@@ -2,6 +2,8 @@
 
 mod table;
 
+use std::hash::{Hash, Hasher};
+
 use alloy_primitives::{Address, B256, U256};
 use domain::{ApiKeyId, BlockNumber, BlockRef, DeliveryId, DeliveryNumber, JobId, KeyDigest, UnixMillis, WebhookId};
 use store::StoreError;
@@ -14,6 +16,8 @@ pub(crate) type TxId = u64;
 pub(crate) type TransferId = u64;
 /// The sequential id of a trade, in chain order, from 0.
 pub(crate) type TradeId = u64;
+/// The sequential id of a credit, in chain order, from 0.
+pub(crate) type CreditId = u64;
 /// The sequential id of a log, in chain order, from 0.
 pub(crate) type LogId = u64;
 /// The sequential id of a topic of a log, in the order of first appearance, from 0.
@@ -38,10 +42,18 @@ const HASH_BYTES: usize = 8;
 const MAX_KEY_LENGTH: usize = 56;
 
 /// A key without the tag of its table. Small enough for the stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
+    /// Zero from `len` on.
     bytes: [u8; MAX_KEY_LENGTH],
     len: usize,
+}
+
+/// Most keys are far shorter than the longest one.
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_slice().hash(state);
+    }
 }
 
 impl Key {

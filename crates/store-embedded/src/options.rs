@@ -18,6 +18,8 @@ pub struct StoreOptions {
     /// Maximum open file descriptors of the store.
     pub descriptors: usize,
     pub older_index: OlderIndex,
+    /// Journals of more bytes are written as tables when the store is opened, instead of being replayed entry by entry.
+    pub replayed_bytes: u64,
 }
 
 impl StoreOptions {
@@ -26,6 +28,7 @@ impl StoreOptions {
             cache_bytes: self.cache_bytes,
             write_buffer_bytes: self.write_buffer_bytes,
             descriptors: self.descriptors,
+            replayed_bytes: self.replayed_bytes,
         }
     }
 }
@@ -39,6 +42,7 @@ impl Default for StoreOptions {
             writer_cache_entries: 400_000,
             descriptors: 1_024,
             older_index: OlderIndex::default(),
+            replayed_bytes: 4 << 20,
         }
     }
 }

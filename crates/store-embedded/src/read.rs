@@ -7,6 +7,7 @@ mod caches;
 mod checkpoints;
 mod codes;
 mod conditions;
+mod credits;
 mod days;
 mod events;
 mod internal;

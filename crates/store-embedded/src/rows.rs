@@ -5,6 +5,7 @@ mod address;
 mod approval;
 mod block;
 mod creation;
+mod credit;
 mod failure;
 mod internal;
 mod log;
@@ -21,6 +22,7 @@ pub(crate) use address::AddressRow;
 pub(crate) use approval::ApprovalRow;
 pub(crate) use block::BlockRow;
 pub(crate) use creation::CreationRow;
+pub(crate) use credit::CreditRow;
 pub(crate) use failure::{failure_from_row, failure_to_row};
 pub(crate) use internal::InternalRow;
 pub(crate) use log::{LogRow, LogSource, topic_from_row, topic_to_row};
@@ -40,6 +42,7 @@ pub(crate) const LAYOUT: u32 = account::LAYOUT
     + approval::LAYOUT
     + block::LAYOUT
     + creation::LAYOUT
+    + credit::LAYOUT
     + internal::LAYOUT
     + log::LAYOUT
     + nft::LAYOUT

@@ -29,7 +29,7 @@ const LISTED: usize = 5;
 type Total = fn(&ChainTotals) -> u64;
 
 /// Tables of rows with ids without gaps, in chain order, and their totals.
-const NUMBERED: [(Table, Total); 9] = [
+const NUMBERED: [(Table, Total); 10] = [
     (Table::Transaction, |totals| totals.transactions),
     (Table::Address, |totals| totals.addresses),
     (Table::Transfer, |totals| totals.transfers),
@@ -39,6 +39,7 @@ const NUMBERED: [(Table, Total); 9] = [
     (Table::LogSource, |totals| totals.log_sources),
     (Table::Nft, |totals| totals.nfts),
     (Table::Approval, |totals| totals.approvals),
+    (Table::Credit, |totals| totals.credits),
 ];
 
 fn total_of(table: Table) -> Option<Total> {
@@ -217,7 +218,7 @@ mod tests {
     async fn a_missing_row_is_named() {
         let (_folder, store) = written().await;
         let reader = store.reader();
-        for table in [Table::Transaction, Table::Transfer, Table::Log, Table::Address, Table::Nft] {
+        for table in [Table::Transaction, Table::Transfer, Table::Log, Table::Address, Table::Nft, Table::Credit] {
             let key = Key::id(7);
             let row = reader.engine().view().get(table, &key).unwrap().unwrap();
             let faults = verify_after(reader.engine(), |_, batch| batch.delete(table, &key));

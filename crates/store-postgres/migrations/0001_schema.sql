@@ -62,7 +62,9 @@ create table chain (
     -- For each day, the addresses that were active on it.
     active_addresses int8 not null default 0,
     -- Transactions without a gas price in the coin, which gas_prices leaves out.
-    unpriced_transactions int8 not null default 0
+    unpriced_transactions int8 not null default 0,
+    -- What the protocol paid.
+    credits int8 not null default 0
 );
 insert into chain default values;
 
@@ -96,7 +98,8 @@ create table block (
     burnt_fees numeric not null default 0,
     contracts int8 not null default 0,
     active_addresses int8 not null default 0,
-    unpriced_transactions int8 not null default 0
+    unpriced_transactions int8 not null default 0,
+    credits int8 not null default 0
 );
 create index block_by_hash on block using hash (hash);
 create index block_with_transactions on block (number) where tx_count > 0;
@@ -174,6 +177,23 @@ create table trade (
     amount_out numeric not null
 );
 create index trade_by_transaction on trade using brin (transaction) with (autosummarize = on);
+
+-- What the protocol paid to accounts, in chain order.
+create table credit (
+    id int8 primary key,
+    block int8 not null,
+    receiver int8 not null,
+    amount numeric not null,
+    -- 0: a withdrawal, 1: the reward of a block, 2: that of an uncle, 3: coins that a deposit brought.
+    kind int2 not null,
+    -- The index of a withdrawal, the number of an uncle, the position of a deposit in its block.
+    number int8,
+    -- Of a withdrawal.
+    validator int8,
+    -- Of an uncle, as the next.
+    hash bytea,
+    timestamp int8
+);
 
 create table pool (
     id int8 primary key,
@@ -691,7 +711,8 @@ $create$;
 select create_list(list) from unnest(array[
     'address_transaction', 'address_involved', 'address_mined', 'address_transfer', 'token_transfer', 'maker_trade',
     'pool_trade', 'exchange_trade', 'emitter_log', 'source_log', 'topic0_log', 'topic1_log', 'topic2_log', 'topic3_log',
-    'token_nft', 'nft_transfer', 'internal_above', 'internal_below'
+    'token_nft', 'nft_transfer', 'address_withdrawal', 'address_issuance', 'address_uncle',
+    'internal_above', 'internal_below'
 ]) list;
 
 -- A page of all ids of a span.
@@ -717,7 +738,7 @@ $f$;
 -- The ids assigned in a range of blocks, from low to before high; no row for an empty index.
 create function span_of_blocks(from_block int8, to_block int8) returns table (
     low_transaction int8, high_transaction int8, low_transfer int8, high_transfer int8, low_trade int8, high_trade int8,
-    low_log int8, high_log int8
+    low_log int8, high_log int8, low_credit int8, high_credit int8
 )
 language sql stable parallel safe as $$
     select
@@ -728,7 +749,9 @@ language sql stable parallel safe as $$
         case when from_block > c.tip_number then c.trades else l.trades end,
         case when to_block >= c.tip_number then c.trades else coalesce(h.trades, 0) end,
         case when from_block > c.tip_number then c.logs else l.logs end,
-        case when to_block >= c.tip_number then c.logs else coalesce(h.logs, 0) end
+        case when to_block >= c.tip_number then c.logs else coalesce(h.logs, 0) end,
+        case when from_block > c.tip_number then c.credits else l.credits end,
+        case when to_block >= c.tip_number then c.credits else coalesce(h.credits, 0) end
     from chain c
     left join block l on l.number = greatest(from_block, c.first_block)
     left join block h on h.number = to_block + 1

@@ -12,10 +12,10 @@ use crate::{
 /// The columns of [`ChainTotals`], of a block or of the chain.
 pub(crate) const TOTALS: &str = "transactions, transfers, trades, addresses, tokens, filled_blocks, untraced_blocks, gas_prices, logs, \
      log_topics, log_sources, nfts, approvals, total_gas, fees, burnt_fees, contracts, active_addresses, \
-     unpriced_transactions";
+     unpriced_transactions, credits";
 
 /// The number of these columns.
-pub(crate) const TOTALS_COUNT: usize = 19;
+pub(crate) const TOTALS_COUNT: usize = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Chain {
@@ -63,6 +63,7 @@ impl Chain {
             log_sources,
             nfts,
             approvals,
+            credits,
             gas_used,
             fees,
             burnt_fees,
@@ -75,7 +76,7 @@ impl Chain {
                 transfers = $6, trades = $7, addresses = $8, tokens = $9, filled_blocks = $10, untraced_blocks = $11,
                 gas_prices = $12, logs = $13, log_topics = $14, log_sources = $15, nfts = $16, approvals = $17,
                 total_gas = $18, fees = $19, burnt_fees = $20, contracts = $21, active_addresses = $22,
-                unpriced_transactions = $23",
+                unpriced_transactions = $23, credits = $24",
             &[
                 &self.first_block.map(int8),
                 &self.tip.map(|tip| int8(tip.number)),
@@ -100,6 +101,7 @@ impl Chain {
                 &int8(contracts),
                 &int8(active_addresses),
                 &int8(unpriced_transactions),
+                &int8(credits),
             ],
         )
         .await?;

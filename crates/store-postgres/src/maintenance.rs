@@ -30,7 +30,7 @@ pub struct ServerVersion {
 }
 
 /// Rows with ids without gaps, and their total in the row of the chain.
-const NUMBERED: [(&str, &str); 9] = [
+const NUMBERED: [(&str, &str); 10] = [
     ("transaction", "transactions"),
     ("transfer", "transfers"),
     ("trade", "trades"),
@@ -40,6 +40,7 @@ const NUMBERED: [(&str, &str); 9] = [
     ("address", "addresses"),
     ("nft", "nfts"),
     ("approval", "approvals"),
+    ("credit", "credits"),
 ];
 
 impl PostgresStore {

@@ -24,7 +24,7 @@ pub(crate) const MIGRATIONS: Migrations<'static> = Migrations(&include!(concat!(
 pub(crate) const REFILL: &str = "-- refill the index";
 
 /// Besides lists, the tables that are filled again. All others are kept.
-const INDEX: [&str; 32] = [
+const INDEX: [&str; 33] = [
     "account",
     "address",
     "address_code",
@@ -35,6 +35,7 @@ const INDEX: [&str; 32] = [
     "code",
     "compaction",
     "creation",
+    "credit",
     "indexer",
     "internal_block",
     "internal_party",

@@ -3,6 +3,7 @@
 mod addresses;
 mod approvals;
 mod blocks;
+mod credits;
 mod days;
 mod internal;
 mod intersections;

@@ -63,6 +63,7 @@ pub(crate) trait RowExt {
             contracts: self.u64(first + 16)?,
             active_addresses: self.u64(first + 17)?,
             unpriced_transactions: self.u64(first + 18)?,
+            credits: self.u64(first + 19)?,
         })
     }
 

@@ -1,6 +1,7 @@
 //! The tables of what blocks contain. How a row is written and how it is read stand in one file: both name all columns.
 
 mod block;
+mod credit;
 mod internal_transaction;
 mod trade;
 mod transaction;
@@ -8,6 +9,7 @@ mod transfer;
 
 pub(crate) use self::{
     block::{BLOCK, BlockCopy, block_from_row, copy_blocks},
+    credit::{CREDITS, CreditCopy, copy_credits, credit_from_row},
     internal_transaction::{INTERNAL, InternalCopy, copy_internal_transactions, internal_from_row},
     trade::{PoolCopy, TRADES, TradeCopy, copy_pools, copy_trades, trade_from_row},
     transaction::{TRANSACTIONS, TransactionCopy, copy_transactions, transaction_from_row},

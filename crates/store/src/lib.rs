@@ -2,6 +2,7 @@
 //!
 //! The traits use domain types only, so that the API and the ingest do not depend on a particular store.
 
+mod block_credits;
 mod block_times;
 mod contract_data;
 mod error;
@@ -25,6 +26,7 @@ mod verification;
 mod verified_contracts;
 mod webhook_records;
 
+pub use block_credits::list_block_credits;
 pub use block_times::find_first_block_since;
 pub use contract_data::ContractDataWriter;
 pub use error::{BoxError, Failure, StoreError};
@@ -35,8 +37,8 @@ pub use parties::{Parties, Party};
 pub use queue_loads::QueueLoads;
 pub use raw_records::{RawRecords, RecordImport};
 pub use readers::{
-    AddressReader, ApprovalReader, BlockReader, ChainReader, InternalReader, KnownAddressReader, LogReader, NftReader,
-    StateVersion, TokenReader, TradeReader, TransactionReader, TransferReader,
+    AddressReader, ApprovalReader, BlockReader, ChainReader, CreditReader, InternalReader, KnownAddressReader,
+    LogReader, NftReader, StateVersion, TokenReader, TradeReader, TransactionReader, TransferReader,
 };
 pub use record_lines::{FileChain, InvalidLine, Line, RecordFileHeader};
 pub use records::{

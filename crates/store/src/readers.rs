@@ -1,10 +1,10 @@
 use async_trait::async_trait;
 use domain::{
     Address, AddressFacts, AddressOrigin, AddressOverview, AddressSummary, Approval, B256, BalanceKey, Block,
-    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, DayFigures, HeldNft, Holder,
-    InternalFilter, InternalPage, ListedAddresses, LogFilter, LogPage, Nft, Page, PageRequest, Pool, Stats, Token,
-    TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFilter, Transfer,
-    TransferFilter, U256,
+    BlockGasPrice, BlockId, BlockNumber, BlockRange, BlockRef, Bytes, Coverage, Credit, CreditFilter, DayFigures,
+    HeldNft, Holder, InternalFilter, InternalPage, ListedAddresses, LogFilter, LogPage, Nft, Page, PageRequest, Pool,
+    Stats, Token, TokenBalance, TokenBalanceAt, Trade, TradeFilter, Transaction, TransactionEvents, TransactionFilter,
+    Transfer, TransferFilter, U256,
 };
 
 use crate::StoreError;
@@ -24,6 +24,7 @@ pub trait ChainReader:
     + TokenReader
     + TransferReader
     + TradeReader
+    + CreditReader
     + InternalReader
     + LogReader
     + NftReader
@@ -156,6 +157,13 @@ pub trait TradeReader: Send + Sync {
     async fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError>;
 
     async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError>;
+}
+
+/// What the protocol paid.
+#[async_trait]
+pub trait CreditReader: Send + Sync {
+    /// In the order of the chain.
+    async fn list_credits(&self, filter: &CreditFilter, page: PageRequest) -> Result<Page<Credit>, StoreError>;
 }
 
 /// Internal transactions.

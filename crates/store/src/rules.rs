@@ -23,8 +23,8 @@ pub use self::{
     current_day::CurrentDay,
     internal_walk::{IndexedBlock, InternalIds, InternalSide, InternalSink, InternalWalk},
     list_entries::{
-        LISTS_LAYOUT, lists_of_block, lists_of_involvement, lists_of_log, lists_of_nft, lists_of_nft_transfer,
-        lists_of_parties, lists_of_trade, lists_of_transaction, lists_of_transfer,
+        LISTS_LAYOUT, lists_of_block, lists_of_credit, lists_of_involvement, lists_of_log, lists_of_nft,
+        lists_of_nft_transfer, lists_of_parties, lists_of_trade, lists_of_transaction, lists_of_transfer,
     },
     lists::{Entries, ListKey, ListKind},
     sink::{BlockSink, Creation, Exchange, LogIds, MovedTransfer, NftKey, PoolIds, TransactionIds, TransferIds},

@@ -213,6 +213,7 @@ impl World {
             trades: vec![],
             pools: vec![],
             inner_creations: Some(vec![]),
+            credits: vec![],
         };
         self.writer.commit(vec![changes], Undo::Keep { down_to: 0 }).await.unwrap();
         self.blocks.push((block, deployed));

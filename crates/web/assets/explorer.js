@@ -189,9 +189,10 @@ function showList(matches) {
     option.setAttribute("role", "option");
     option.setAttribute("aria-selected", "false");
     option.dataset.href = BASE + match.href;
-    for (const [element, text] of [["span", match.kind], ["bdi", match.title], ["span", match.detail]]) {
+    for (const [element, kind, text] of [["span", "muted", match.kind], ["bdi", "", match.title], ["span", "warn", match.warning], ["span", "muted", match.detail]]) {
+      if (!text) continue;
       const part = document.createElement(element);
-      if (element === "span") part.className = "muted";
+      if (kind) part.className = kind;
       part.textContent = text;
       option.append(part);
     }

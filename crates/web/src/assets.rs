@@ -21,6 +21,10 @@ pub(crate) static SCRIPT: LazyLock<Asset> =
 pub(crate) static FORMS: LazyLock<Asset> = LazyLock::new(|| {
     Asset::script("forms", concat!(include_str!("../assets/wallet.js"), include_str!("../assets/forms.js")))
 });
+pub(crate) static DOCS_STYLE: LazyLock<Asset> =
+    LazyLock::new(|| Asset::style("docs", include_str!("../assets/docs.css")));
+pub(crate) static DOCS_SCRIPT: LazyLock<Asset> =
+    LazyLock::new(|| Asset::script("docs", include_str!("../assets/docs.js")));
 /// Runs before the page is drawn, so that the default colour scheme does not flash.
 pub(crate) static THEME: LazyLock<Asset> = LazyLock::new(|| Asset::script("theme", include_str!("../assets/theme.js")));
 

@@ -61,6 +61,7 @@ pub(crate) enum Section {
     Contracts,
     Keys,
     Webhooks,
+    Docs,
     None,
 }
 

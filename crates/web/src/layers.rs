@@ -41,7 +41,7 @@ pub(crate) fn wrap(router: Router, budget: Arc<PageBudget>, base_path: BasePath)
         .layer(from_fn(limit_time))
         .layer(from_fn_with_state(budget, count_page))
         .layer(CatchPanicLayer::custom(respond_to_panic))
-        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
+        .layer(CompressionLayer::new().quality(CompressionLevel::Precise(2)))
         .layer(from_fn(add_security_headers))
 }
 

@@ -4,6 +4,7 @@
 //! result into types of `view`, and renders the template. All pages work without scripts, except
 //! the forms for keys, webhooks and calls.
 
+mod api_limits;
 mod assets;
 mod base_path;
 mod branding;
@@ -11,6 +12,7 @@ mod error;
 mod form;
 mod frame;
 mod layers;
+mod lookalikes;
 mod methods;
 mod names;
 mod node_calls;
@@ -27,6 +29,7 @@ mod view;
 
 use std::sync::Arc;
 
+pub use api_limits::ApiLimits;
 use axum::Router;
 pub use base_path::BasePath;
 pub use branding::{

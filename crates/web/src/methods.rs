@@ -1,22 +1,39 @@
 use domain::{Address, Transaction};
+use futures::future::try_join_all;
 use store::StoreError;
 
 use crate::{state::WebState, view::Methods};
 
+/// Contracts of a page whose implementations are looked up, which may need calls of the node.
+const MAX_PROXIES: usize = 10;
+
 impl WebState {
-    /// Looks up the contracts that these transactions call, each once, without node calls.
+    /// Looks up the contracts that these transactions call, each once. Those that do not have the called function themselves may
+    /// be proxies of others that do.
     pub(crate) async fn methods_of(&self, transactions: &[Transaction]) -> Result<Methods, StoreError> {
         let mut methods = Methods::default();
         let verifications = self.interfaces.count_verifications().await?;
-        let mut called: Vec<Address> =
-            transactions.iter().filter(|tx| tx.method.is_some()).filter_map(|tx| tx.to).collect();
-        called.sort_unstable();
-        called.dedup();
-        for contract in called {
+        if verifications == 0 {
+            return Ok(methods);
+        }
+        for contract in called(transactions.iter()) {
             if let Some(interface) = self.interfaces.own(contract, verifications, &self.node_calls).await? {
-                methods.insert(contract, interface);
+                methods.insert(contract, vec![interface]);
             }
+        }
+        let unknown = called(transactions.iter().filter(|tx| !methods.knows(tx))).into_iter().take(MAX_PROXIES);
+        let look_up =
+            async |contract| Ok::<_, StoreError>((contract, self.interfaces.of(contract, &self.node_calls).await?));
+        for (contract, interfaces) in try_join_all(unknown.map(look_up)).await? {
+            methods.insert(contract, interfaces);
         }
         Ok(methods)
     }
+}
+
+fn called<'a>(transactions: impl Iterator<Item = &'a Transaction>) -> Vec<Address> {
+    let mut called: Vec<Address> = transactions.filter(|tx| tx.method.is_some()).filter_map(|tx| tx.to).collect();
+    called.sort_unstable();
+    called.dedup();
+    called
 }

@@ -71,6 +71,10 @@ impl WebState {
             None => None,
         };
         let is_verified = verified.as_ref().is_some_and(|verified| verified.twin_of.is_none());
+        let imitates = match &facts.token {
+            Some(token) => self.imitations.find(address, &token.symbol, &token.name).await?,
+            None => None,
+        };
         let token = facts.token.into_iter().flat_map(|token| [token.symbol, token.name]);
         let names = token.chain(verified.map(|verified| verified.name)).map(|name| sanitize_name(&name));
         Ok(Known {
@@ -80,6 +84,8 @@ impl WebState {
                 Some(_) => Kind::Contract,
                 None => Kind::Account,
             },
+            has_no_code: facts.has_no_code,
+            imitates,
         })
     }
 }

@@ -63,6 +63,7 @@ pub(crate) fn routes() -> Routes {
         .route("/address/{address}/encode", post(calls::encode).layer(DefaultBodyLimit::max(calls::MAX_BYTES)))
         .route("/verify", get(verify::show_form).post(verify::submit).layer(DefaultBodyLimit::max(verify::MAX_BYTES)))
         .route("/verify/compilers", get(verify::list_compilers))
+        .route("/docs", get(developers::show_docs))
         .route("/keys", get(developers::show_keys))
         .route("/webhooks", get(developers::show_webhooks))
         .route("/search", get(search::show))

@@ -10,6 +10,7 @@ use quick_cache::sync::Cache;
 use services::Services;
 
 use crate::{
+    api_limits::ApiLimits,
     base_path::BasePath,
     branding::Branding,
     names::Names,
@@ -31,6 +32,7 @@ pub struct WebParts {
     pub branding: Branding,
     /// With one, there is a sitemap, and pages name their canonical URLs.
     pub public_url: Option<PublicUrl>,
+    pub api_limits: ApiLimits,
     /// What each client may have of the pages.
     pub budget: Arc<PageBudget>,
 }
@@ -51,6 +53,7 @@ pub(crate) struct WebState {
     pub(crate) known_names: Cache<Address, CachedName>,
     pub(crate) verified_names: VerifiedNames,
     pub(crate) days: RecentDays,
+    pub(crate) api_limits: ApiLimits,
     pub(crate) budget: Arc<PageBudget>,
 }
 
@@ -75,6 +78,7 @@ impl WebState {
             node_calls: NodeCalls::new(Arc::clone(&budget)),
             budget,
             names: parts.names,
+            api_limits: parts.api_limits,
             tour: parts.tour,
             known_names: name_cache(),
             base_path,

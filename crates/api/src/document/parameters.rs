@@ -10,7 +10,9 @@ use utoipa::{
     },
 };
 
-use crate::params::{AddressInPath, Blocks, OwnerParams, Paging, TokenIdPath, TransactionInPath, WebhookIdParam};
+use crate::params::{
+    AddressInPath, BlockInPath, Blocks, OwnerParams, Paging, TokenIdPath, TransactionInPath, WebhookIdParam,
+};
 
 const MIN_BLOCK: &str = "MinBlock";
 
@@ -18,6 +20,7 @@ const MIN_BLOCK: &str = "MinBlock";
 pub(super) fn components() -> BTreeMap<String, RefOr<Parameter>> {
     let declared = [
         named(&["Address"], AddressInPath::into_params(|| None)),
+        named(&["Block"], BlockInPath::into_params(|| None)),
         named(&["BlockFrom", "BlockTo"], Blocks::into_params(|| None)),
         named(&["Owner"], OwnerParams::into_params(|| None)),
         named(&["Page", "Limit"], Paging::into_params(|| None)),

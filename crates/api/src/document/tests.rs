@@ -1,14 +1,15 @@
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, num::NonZeroU32};
 
 use serde_json::Value;
 use utoipa::openapi::OpenApi;
 
-use super::{complete, write};
+use super::{complete, state_limits, write};
 use crate::{OwnerAccess, error::ProblemCode, routes};
 
 fn document() -> OpenApi {
     let mut document = routes::router().into_openapi();
     complete(&mut document, OwnerAccess::Guarded, &routes::index_resources());
+    state_limits(&mut document, NonZeroU32::new(10));
     document
 }
 
@@ -24,9 +25,20 @@ fn the_document_is_the_committed_one() {
 }
 
 #[test]
-fn the_document_has_at_most_156_kb() {
+fn the_document_tells_the_configured_limit() {
+    let description = |requests| {
+        let mut document = routes::router().into_openapi();
+        state_limits(&mut document, NonZeroU32::new(requests));
+        document.info.description.unwrap()
+    };
+    assert!(description(1_500).contains("the rate limit is 1500 requests in any 60 seconds per IPv4"));
+    assert!(description(0).contains("Without a key, there is no rate limit per IPv4"));
+}
+
+#[test]
+fn the_document_has_at_most_170_kb() {
     let length = write(&document()).len();
-    assert!(length <= 156_000, "{length} bytes: share what repeats, or raise the limit for more operations");
+    assert!(length <= 170_000, "{length} bytes: share what repeats, or raise the limit for more operations");
 }
 
 /// Axum lists its routes only in its debug text.

@@ -67,10 +67,10 @@ impl Front {
     ) -> Self {
         // Innermost, so that the response to a panic gets the same headers and log line as any other.
         let catch_panic = CatchPanicLayer::custom(PanicResponse);
-        // Bodies are small and most are sent once: the fastest level saves most of the bytes at little cost.
+        // Bodies are small and most are sent once: higher levels take longer and save little more (decision 115).
         let may_be_compressed: MayBeCompressed = static_document::may_be_compressed;
         let compression = CompressionLayer::new()
-            .quality(CompressionLevel::Fastest)
+            .quality(CompressionLevel::Precise(2))
             .compress_when(DefaultPredicate::new().and(may_be_compressed));
         let inner = compression.layer(catch_panic.layer(router));
         Self(Arc::new(Parts { admission, cache, dialects, indexed_block, inner }))

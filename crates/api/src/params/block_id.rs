@@ -1,7 +1,18 @@
 use domain::BlockId;
+use utoipa::IntoParams;
 
 use super::{hash::parse_hash, path::FromPathSegment, whole_number::parse_whole_number};
 use crate::error::ApiError;
+
+/// The block in a path, for the OpenAPI document.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "only documentation: `ValidPath<BlockId>` parses the value")]
+pub(crate) struct BlockInPath {
+    /// The block's number, or its hash in any letter case
+    #[param(rename = "numberOrHash", value_type = String, pattern = "^([0-9]+|0x[0-9a-fA-F]{64})$", example = "21000000")]
+    id: BlockId,
+}
 
 impl FromPathSegment for BlockId {
     const FIELD: &'static str = "numberOrHash";

@@ -61,7 +61,8 @@ async fn get_address(
     let coverage = app.chain.coverage().await?;
     let labels = app.operator_names.labels();
     let label = labels.find(&address);
-    let token = token.map(|token| wire::Token::new(token, app.token_prefix(), coverage));
+    let imitations = app.imitations.among(token.iter().collect()).await?;
+    let token = token.map(|token| wire::Token::new(token, app.token_prefix(), coverage, &imitations));
     let verified = find_source(&*app.verified, address, account.code).await?;
     let detail = wire::AddressDetail::new(&summary, &account, label, recent, token)
         .with_counts(transfer_count, trade_count, log_count)
@@ -108,7 +109,8 @@ async fn list_address_tokens(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<JsonResponse<wire::TokenBalanceList>, ApiError> {
     let page = app.chain.list_address_tokens(address, paging.newest_first()).await?;
-    let list = wire::TokenBalanceList::new(page, app.token_prefix(), paging, app.chain.coverage().await?);
+    let imitations = app.imitations.among(page.items.iter().map(|held| &held.token).collect()).await?;
+    let list = wire::TokenBalanceList::new(page, app.token_prefix(), paging, app.chain.coverage().await?, &imitations);
     Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }
 

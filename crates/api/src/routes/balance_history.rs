@@ -38,8 +38,8 @@ impl FromQuery for BalanceHistoryParams {
 /// most 100 points: the first one, each block that changed the balance, and the newest block; if these are more, the last one
 /// of each hundredth of the time.
 ///
-/// If `exact` is false, `inexactReasons` says why balances of the past may be wrong. Unknown to the index, and not among the
-/// reasons, are withdrawals of validators and what a chain charges besides gas, such as fees for blobs or for another layer.
+/// Withdrawals of validators, rewards and coins that deposits brought are among what moved. `exact` is true if the node has the same
+/// balance at the first point as the sum; if it is false, `inexactReasons` says what is missing.
 #[utoipa::path(
     get,
     path = "/addresses/{address}/balance-history",
@@ -68,8 +68,10 @@ async fn get_balance_history(
         }
     };
     // The balance of an indexed block is valid until the index changes; that of another one until the node responds again.
-    let is_of_index = !history.inexact.contains(&Inexact::BalanceOfOtherBlock);
-    let history = wire::BalanceHistory::new(address, history, app.token_prefix());
+    let may_be_known_later = [Inexact::BalanceOfOtherBlock, Inexact::Unconfirmed];
+    let is_of_index = !may_be_known_later.iter().any(|reason| history.inexact.contains(reason));
+    let imitations = app.imitations.among(history.token.iter().collect()).await?;
+    let history = wire::BalanceHistory::new(address, history, app.token_prefix(), &imitations);
     let response = JsonResponse::new(history, Freshness::UntilNextBlock);
     Ok(if is_of_index { response.cacheable() } else { response })
 }

@@ -1,18 +1,23 @@
 use axum::extract::State;
-use domain::{BlockId, BlockRange};
+use domain::{BlockId, BlockNumber, BlockRange, Fee, Order, PageRequest, TransactionFilter, U256};
+use enrichment::{AccountError, AccountUnavailable};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    document::{BadParameter, NoSuchBlock},
+    ApiState,
+    document::{BadParameter, NoSuchBlock, NodeOrIndexUnavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
-    params::{Paging, ValidPath, ValidQuery},
+    params::{BlockInPath, Paging, ValidPath, ValidQuery},
     state::App,
     wire,
 };
 
+/// Transactions that are read at once.
+const PART: u32 = 1_000;
+
 pub(super) fn router() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list_blocks)).routes(routes!(get_block))
+    OpenApiRouter::new().routes(routes!(list_blocks)).routes(routes!(get_block)).routes(routes!(get_block_header))
 }
 
 /// Blocks, newest first
@@ -37,13 +42,7 @@ async fn list_blocks(
     get,
     path = "/blocks/{numberOrHash}",
     tag = "chain",
-    params((
-        "numberOrHash" = String,
-        Path,
-        description = "The block's number, or its hash in any letter case",
-        pattern = "^([0-9]+|0x[0-9a-fA-F]{64})$",
-        example = "21000000",
-    )),
+    params(BlockInPath),
     responses(
         (status = 200, description = "The block", body = wire::Block),
         BadParameter,
@@ -57,4 +56,47 @@ async fn get_block(
     let block = app.chain.find_block(id).await?.ok_or(ApiError::BlockNotFound)?;
     let freshness = app.freshness_of(block.number);
     Ok(JsonResponse::new(block.into(), freshness).cacheable())
+}
+
+/// The header of a block, and its blobs
+///
+/// What the index does not have, as the node returns it: extra data, difficulty, roots, uncles, blobs. The block itself was checked
+/// against its hash when it was indexed.
+#[utoipa::path(
+    get,
+    path = "/blocks/{numberOrHash}/header",
+    tag = "chain",
+    params(BlockInPath),
+    responses(
+        (status = 200, description = "The header", body = wire::BlockHeader),
+        BadParameter,
+        NoSuchBlock,
+        NodeOrIndexUnavailable
+    )
+)]
+async fn get_block_header(
+    State(app): State<App>,
+    ValidPath(id): ValidPath<BlockId>,
+) -> Result<JsonResponse<wire::BlockHeader>, ApiError> {
+    let block = app.chain.find_block(id).await?.ok_or(ApiError::BlockNotFound)?;
+    let failed = |cause| ApiError::from(AccountError::Unavailable(AccountUnavailable::Node(cause)));
+    let header = app.node.find_block_header(block.id()).await.map_err(failed)?.ok_or(ApiError::BlockNotFound)?;
+    let blob_fees = if header.blob_hashes.is_empty() { U256::ZERO } else { blob_fees(&app, block.number).await? };
+    let freshness = app.freshness_of(block.number);
+    Ok(JsonResponse::new(wire::BlockHeader::new(block.id(), header, blob_fees), freshness).cacheable())
+}
+
+/// What the transactions of a block paid for blobs.
+async fn blob_fees(app: &ApiState, block: BlockNumber) -> Result<U256, ApiError> {
+    let filter = TransactionFilter { blocks: BlockRange::only(block), ..TransactionFilter::default() };
+    let mut sum = U256::ZERO;
+    for offset in (0..).step_by(PART as usize) {
+        let page = PageRequest { offset, limit: PART, order: Order::OldestFirst };
+        let found = app.chain.list_transactions(&filter, page).await?;
+        sum += found.items.iter().map(|tx| Fee::of(tx, None).blob).sum::<U256>();
+        if offset + u64::from(PART) >= found.total {
+            break;
+        }
+    }
+    Ok(sum)
 }

@@ -93,7 +93,8 @@ async fn select(
         }
         Selection::Tokens => {
             let page = chain.list_tokens(window).await?;
-            records(page, |token| QueryRecord::Token(wire::Token::new(token, prefix, coverage)))
+            let imitations = app.imitations.among(page.items.iter().collect()).await?;
+            records(page, |token| QueryRecord::Token(wire::Token::new(token, prefix, coverage, &imitations)))
         }
         Selection::TokenTransfers(filter) => {
             let page = chain.list_transfers(&filter, window).await?;

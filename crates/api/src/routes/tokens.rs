@@ -28,7 +28,8 @@ async fn list_tokens(
     ValidQuery(paging): ValidQuery<Paging>,
 ) -> Result<JsonResponse<wire::TokenList>, ApiError> {
     let page = app.chain.list_tokens(paging.newest_first()).await?;
-    let list = wire::TokenList::new(page, app.token_prefix(), paging, app.chain.coverage().await?);
+    let imitations = app.imitations.among(page.items.iter().collect()).await?;
+    let list = wire::TokenList::new(page, app.token_prefix(), paging, app.chain.coverage().await?, &imitations);
     Ok(JsonResponse::new(list, Freshness::UntilNextBlock).cacheable())
 }
 
@@ -49,7 +50,8 @@ async fn get_token(
     ValidPath(address): ValidPath<Address>,
 ) -> Result<JsonResponse<wire::TokenDetail>, ApiError> {
     let token = app.chain.find_token(address).await?.ok_or(ApiError::TokenNotFound)?;
-    let token = wire::TokenDetail::new(token, app.token_prefix(), app.chain.coverage().await?);
+    let imitations = app.imitations.among(vec![&token]).await?;
+    let token = wire::TokenDetail::new(token, app.token_prefix(), app.chain.coverage().await?, &imitations);
     Ok(JsonResponse::new(token, Freshness::UntilNextBlock).cacheable())
 }
 

@@ -248,7 +248,12 @@ mod tests {
                 &account,
                 label,
                 vec![],
-                Some(Token::new(token, TokenPrefix::Bep, domain::Coverage::default())),
+                Some(Token::new(
+                    token,
+                    TokenPrefix::Bep,
+                    domain::Coverage::default(),
+                    &enrichment::FoundImitations::default(),
+                )),
             )
         };
         assert_eq!(detail(None, "Coin").label.as_deref(), Some("Coin"));

@@ -1,5 +1,5 @@
 use domain::TokenPrefix;
-use enrichment::Inexact;
+use enrichment::{FoundImitations, Inexact};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -13,8 +13,11 @@ pub struct BalanceHistory {
     /// Null for the coin of the chain.
     #[schema(required = true)]
     pub token: Option<Token>,
-    /// The oldest first. From a point to the next one, the balance is that of the first of both.
+    /// The oldest first. From a point to its `lastBlockNumber`, the balance is the same; that is the block before the next point,
+    /// unless points between both are left out.
     pub points: Vec<BalancePoint>,
+    /// Whether points are left out, since there are too many.
+    pub thinned: bool,
     /// All balances from the end of this block on are known.
     #[schema(example = 20_400_000)]
     pub complete_from: u64,
@@ -39,6 +42,9 @@ pub struct BalancePoint {
     pub timestamp: Timestamp,
     /// In wei or the token's smallest unit; the sum over all ids for a BEP1155 token.
     pub balance: Decimal,
+    /// The last block at whose end the balance is known to be the same.
+    #[schema(example = 21_000_010)]
+    pub last_block_number: u64,
 }
 
 /// Why balances of the past may be wrong.
@@ -49,8 +55,14 @@ pub enum InexactReason {
     BalancesFromContract,
     /// The index does not begin with the first block: transfers before it are missing.
     PartialIndex,
-    /// The address produced blocks: rewards and tips are not indexed.
+    /// The address produced blocks with too many transactions to add up the fees that it earned.
     MinedBlocks,
+    /// The address produced blocks by work on a chain whose rewards are not known.
+    BlockRewards,
+    /// What is indexed does not add up to what the node says of the first point: payments of a kind that is not indexed are missing.
+    DoesNotAddUp,
+    /// The node does not have the state of the first point, so that nothing tells whether payments are missing.
+    Unconfirmed,
     /// It is not known whether some of the transactions succeeded: receipts before Byzantium have no status.
     UnknownOutcome,
     /// Internal transactions are not indexed for these blocks.
@@ -71,6 +83,9 @@ impl From<Inexact> for InexactReason {
             Inexact::BalancesFromContract => Self::BalancesFromContract,
             Inexact::PartialIndex => Self::PartialIndex,
             Inexact::MinedBlocks => Self::MinedBlocks,
+            Inexact::BlockRewards => Self::BlockRewards,
+            Inexact::DoesNotAddUp => Self::DoesNotAddUp,
+            Inexact::Unconfirmed => Self::Unconfirmed,
             Inexact::UnknownOutcome => Self::UnknownOutcome,
             Inexact::NoInternalTransactions => Self::NoInternalTransactions,
             Inexact::SelfDestruct => Self::SelfDestruct,
@@ -83,11 +98,17 @@ impl From<Inexact> for InexactReason {
 
 impl BalanceHistory {
     #[must_use]
-    pub fn new(address: domain::Address, history: enrichment::BalanceHistory, prefix: TokenPrefix) -> Self {
+    pub fn new(
+        address: domain::Address,
+        history: enrichment::BalanceHistory,
+        prefix: TokenPrefix,
+        imitations: &FoundImitations,
+    ) -> Self {
         Self {
             address: address.into(),
-            token: history.token.map(|token| Token::new(token, prefix, history.coverage)),
+            token: history.token.map(|token| Token::new(token, prefix, history.coverage, imitations)),
             points: history.points.into_iter().map(BalancePoint::from).collect(),
+            thinned: history.is_thinned,
             complete_from: history.complete_from,
             complete: history.is_complete,
             exact: history.inexact.is_empty(),
@@ -103,6 +124,7 @@ impl From<enrichment::BalancePoint> for BalancePoint {
             block_number: point.block,
             timestamp: Timestamp::from_unix_seconds(point.timestamp),
             balance: point.balance.into(),
+            last_block_number: point.until,
         }
     }
 }
@@ -119,16 +141,23 @@ mod tests {
             block,
             timestamp: 1_700_000_000 + block,
             balance: Balance::from(block) << 200,
+            until: block + 3,
         };
         let history = enrichment::BalanceHistory {
             token: Some(coin()),
             points: vec![point(1), point(7)],
+            is_thinned: true,
             complete_from: 1,
             is_complete: false,
             inexact: [Inexact::BelowZero, Inexact::BalancesFromContract].into(),
             coverage: Coverage { first_block: Some(0) },
         };
-        let history = BalanceHistory::new(domain::Address::repeat_byte(0xaa), history, TokenPrefix::Bep);
+        let history = BalanceHistory::new(
+            domain::Address::repeat_byte(0xaa),
+            history,
+            TokenPrefix::Bep,
+            &FoundImitations::default(),
+        );
         insta::assert_json_snapshot!(history);
     }
 }

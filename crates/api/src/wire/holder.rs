@@ -1,4 +1,5 @@
 use domain::{Page, TokenPrefix};
+use enrichment::FoundImitations;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -48,8 +49,13 @@ pub struct TokenBalance {
 
 impl TokenBalance {
     #[must_use]
-    pub fn new(held: domain::TokenBalance, prefix: TokenPrefix, coverage: domain::Coverage) -> Self {
-        Self { token: Token::new(held.token, prefix, coverage), balance: held.balance.into() }
+    pub fn new(
+        held: domain::TokenBalance,
+        prefix: TokenPrefix,
+        coverage: domain::Coverage,
+        imitations: &FoundImitations,
+    ) -> Self {
+        Self { token: Token::new(held.token, prefix, coverage, imitations), balance: held.balance.into() }
     }
 }
 
@@ -70,8 +76,9 @@ impl TokenBalanceList {
         prefix: TokenPrefix,
         paging: Paging,
         coverage: domain::Coverage,
+        imitations: &FoundImitations,
     ) -> Self {
-        Self::of(held.map(|held| TokenBalance::new(held, prefix, coverage)), paging, coverage)
+        Self::of(held.map(|held| TokenBalance::new(held, prefix, coverage, imitations)), paging, coverage)
     }
 }
 
@@ -100,7 +107,8 @@ mod tests {
             page,
             TokenPrefix::Bep,
             Paging::default(),
-            domain::Coverage { first_block: Some(0) }
+            domain::Coverage { first_block: Some(0) },
+            &FoundImitations::default()
         ));
     }
 }

@@ -113,7 +113,8 @@ mod tests {
 
     #[test]
     fn a_queried_token_equals_a_listed_one() {
-        let listed = Token::new(coin(), TokenPrefix::Bep, domain::Coverage::default());
+        let listed =
+            Token::new(coin(), TokenPrefix::Bep, domain::Coverage::default(), &enrichment::FoundImitations::default());
         let queried = serde_json::to_value(QueryRecord::Token(listed.clone())).unwrap();
         assert_eq!(queried, serde_json::to_value(listed).unwrap());
     }

@@ -1,4 +1,5 @@
 use domain::{Page, TokenKind, TokenPrefix};
+use enrichment::{FoundImitations, Imitated};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -36,6 +37,49 @@ pub struct Token {
     /// Fields that are not known: what stands in them is no value. A new token is read from its contract a moment after the
     /// block.
     pub unknown_fields: Vec<TokenField>,
+    /// The token that this one seems to imitate, or null: one with the same symbol or name, or one that looks the same, which came
+    /// first and has more holders, or needs no letters of other alphabets for it.
+    #[schema(required = true)]
+    pub imitates: Option<ImitatedToken>,
+}
+
+/// A token that another one seems to imitate.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImitatedToken {
+    pub address: Address,
+    #[schema(example = "Tether USD")]
+    pub name: String,
+    #[schema(example = "USDT")]
+    pub symbol: String,
+    /// Addresses with a balance above zero.
+    #[schema(example = 5_120)]
+    pub holder_count: u64,
+    /// What looks the same.
+    pub likeness: Likeness,
+}
+
+/// What two tokens have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Likeness {
+    Symbol,
+    Name,
+}
+
+impl From<&Imitated> for ImitatedToken {
+    fn from(imitated: &Imitated) -> Self {
+        Self {
+            address: imitated.address.into(),
+            name: imitated.name.clone(),
+            symbol: imitated.symbol.clone(),
+            holder_count: imitated.holders,
+            likeness: match imitated.likeness {
+                enrichment::Likeness::Symbol => Likeness::Symbol,
+                enrichment::Likeness::Name => Likeness::Name,
+            },
+        }
+    }
 }
 
 /// A field of a token that may be unknown.
@@ -81,7 +125,12 @@ impl From<domain::BalanceSource> for BalanceSource {
 
 impl Token {
     #[must_use]
-    pub fn new(token: domain::Token, prefix: TokenPrefix, coverage: domain::Coverage) -> Self {
+    pub fn new(
+        token: domain::Token,
+        prefix: TokenPrefix,
+        coverage: domain::Coverage,
+        imitations: &FoundImitations,
+    ) -> Self {
         let total_supply = token.total_supply(coverage);
         let metadata = token.metadata;
         let known = [
@@ -91,6 +140,7 @@ impl Token {
             (TokenField::TotalSupply, total_supply.is_some()),
         ];
         Self {
+            imitates: imitations.find(&token.address).map(|imitated| (&**imitated).into()),
             unknown_fields: known.into_iter().filter(|(_, is_known)| !is_known).map(|(field, _)| field).collect(),
             address: token.address.into(),
             name: metadata.name,
@@ -119,8 +169,13 @@ pub struct TokenDetail {
 
 impl TokenDetail {
     #[must_use]
-    pub fn new(token: domain::Token, prefix: TokenPrefix, coverage: domain::Coverage) -> Self {
-        Self { token: Token::new(token, prefix, coverage), coverage: coverage.into() }
+    pub fn new(
+        token: domain::Token,
+        prefix: TokenPrefix,
+        coverage: domain::Coverage,
+        imitations: &FoundImitations,
+    ) -> Self {
+        Self { token: Token::new(token, prefix, coverage, imitations), coverage: coverage.into() }
     }
 }
 
@@ -136,8 +191,14 @@ list! {
 
 impl TokenList {
     #[must_use]
-    pub fn new(tokens: Page<domain::Token>, prefix: TokenPrefix, paging: Paging, coverage: domain::Coverage) -> Self {
-        Self::of(tokens.map(|token| Token::new(token, prefix, coverage)), paging, coverage)
+    pub fn new(
+        tokens: Page<domain::Token>,
+        prefix: TokenPrefix,
+        paging: Paging,
+        coverage: domain::Coverage,
+        imitations: &FoundImitations,
+    ) -> Self {
+        Self::of(tokens.map(|token| Token::new(token, prefix, coverage, imitations)), paging, coverage)
     }
 }
 
@@ -180,7 +241,8 @@ pub(super) mod tests {
             page,
             TokenPrefix::Bep,
             Paging::default(),
-            domain::Coverage { first_block: Some(0) }
+            domain::Coverage { first_block: Some(0) },
+            &FoundImitations::default()
         ));
     }
 
@@ -189,7 +251,12 @@ pub(super) mod tests {
         let metadata = TokenMetadata { requested_at: Some(17), ..TokenMetadata::default() };
         let token = domain::Token { kind: TokenKind::Bep721, metadata, ..coin() };
         let supply = |token: &domain::Token, first_block| {
-            let token = Token::new(token.clone(), TokenPrefix::Bep, domain::Coverage { first_block });
+            let token = Token::new(
+                token.clone(),
+                TokenPrefix::Bep,
+                domain::Coverage { first_block },
+                &FoundImitations::default(),
+            );
             (serde_json::to_value(token.total_supply).unwrap(), token.unknown_fields)
         };
         assert_eq!(supply(&token, Some(0)), ("8".into(), vec![TokenField::Decimals]));

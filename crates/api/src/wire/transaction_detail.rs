@@ -41,6 +41,9 @@ pub struct TransactionDetail {
     /// Entries of the authorization list (EIP-7702).
     #[schema(required = true, example = 0)]
     pub authorization_list_length: Option<usize>,
+    /// Accounts that let the code of others run in their place (EIP-7702).
+    #[schema(required = true)]
+    pub authorizations: Option<Vec<Authorization>>,
     #[schema(required = true)]
     pub max_fee_per_blob_gas: Option<Decimal>,
     #[schema(required = true)]
@@ -56,6 +59,32 @@ pub struct TransactionDetail {
     /// The first 1,000 logs.
     #[schema(required = true)]
     pub logs: Option<Vec<TransactionLog>>,
+}
+
+/// An account lets the code of another one run in its place (EIP-7702).
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Authorization {
+    /// "0" for every chain.
+    pub chain_id: Decimal,
+    /// Whose code runs; the zero address ends a delegation.
+    pub delegate: Address,
+    /// It has an effect only if this is the nonce of the account at that moment.
+    pub nonce: Decimal,
+    /// The account; null if the signature is invalid, so that it has no effect.
+    #[schema(required = true)]
+    pub signer: Option<Address>,
+}
+
+impl From<domain::Authorization> for Authorization {
+    fn from(given: domain::Authorization) -> Self {
+        Self {
+            chain_id: given.chain_id.into(),
+            delegate: given.delegate.into(),
+            nonce: given.nonce.into(),
+            signer: given.signer.map(Address::from),
+        }
+    }
 }
 
 /// What a transaction paid, in parts: in wei, or in the smallest unit of the token in which it was paid.
@@ -164,7 +193,11 @@ impl TransactionDetail {
             max_priority_fee_per_gas: field(|detail| detail.max_priority_fee_per_gas),
             cumulative_gas_used: field(|detail| detail.cumulative_gas_used.map(u128::from)),
             access_list_length: detail.as_ref().and_then(|detail| detail.access_list_length),
-            authorization_list_length: detail.as_ref().and_then(|detail| detail.authorizations),
+            authorization_list_length: detail.as_ref().and_then(|detail| detail.authorizations.as_ref().map(Vec::len)),
+            authorizations: detail
+                .as_ref()
+                .and_then(|detail| detail.authorizations.as_ref())
+                .map(|list| list.iter().copied().map(Authorization::from).collect()),
             max_fee_per_blob_gas: of_blobs(|blobs| blobs.max_fee_per_gas),
             blob_gas_used: of_blobs(|blobs| blobs.gas_used.map(u128::from)),
             blob_gas_price: of_blobs(|blobs| blobs.gas_price),

@@ -88,6 +88,7 @@ impl DenseStore {
             touched_holders: Vec::new(),
             trades,
             pools,
+            credits: Vec::new(),
         }
     }
 

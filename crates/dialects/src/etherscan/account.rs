@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use client_address::Client;
-use domain::{Address, Block, BlockId, BlockNumber, BlockRange, Bytes, TokenKind, U256};
+use domain::{
+    Address, Block, BlockId, BlockNumber, BlockRange, Bytes, Credit, CreditClass, CreditFilter, CreditSource,
+    TokenKind, U256,
+};
 use futures::future::try_join_all;
 use node::{CallOutcome, CallRequest};
 use serde_json::{Value, json};
@@ -15,7 +18,7 @@ use super::{
     params::{MAX_ROWS, PageParams, Params, parse_number},
     rows::{Rows, send},
     transactions::{self, up_to},
-    transfers,
+    transfers, withdrawals,
 };
 use crate::{app::App, error::DialectError};
 
@@ -37,6 +40,7 @@ pub(super) async fn dispatch(app: &Arc<App>, client: Client, action: &str, param
         "tokentx" => transfers::list(app, client, TokenKind::Bep20, params).await,
         "tokennfttx" => transfers::list(app, client, TokenKind::Bep721, params).await,
         "token1155tx" => transfers::list(app, client, TokenKind::Bep1155, params).await,
+        "txsbeaconwithdrawal" => withdrawals::list(app, client, params).await,
         "getminedblocks" => list_mined_blocks(app, client, params).await,
         _ => Err(Failure::unknown_action()),
     }
@@ -97,7 +101,7 @@ async fn list_mined_blocks(app: &Arc<App>, client: Client, params: &Params) -> R
     let miner = params.address("address")?;
     match params.find("blocktype").unwrap_or("blocks") {
         "blocks" => {}
-        "uncles" => return Err(Failure::empty(NONE_FOUND)),
+        "uncles" => return list_mined_uncles(app, client, miner, params, NONE_FOUND).await,
         _ => return Err(Failure::invalid("blocktype", "must be blocks or uncles")),
     }
     // Etherscan sorts these the other way round.
@@ -108,6 +112,46 @@ async fn list_mined_blocks(app: &Arc<App>, client: Client, params: &Params) -> R
     let tip: BlockNumber = app.tip().await?.number;
     let rows = MinedRows { app: Arc::clone(app), miner, blocks: up_to(BlockRange::ALL, tip), page };
     send(app, client, rows, NONE_FOUND).await
+}
+
+struct UncleRows {
+    app: Arc<App>,
+    /// Rewards are credited in the order of the blocks that include uncles.
+    filter: CreditFilter,
+    page: PageParams,
+}
+
+async fn list_mined_uncles(
+    app: &Arc<App>,
+    client: Client,
+    miner: Address,
+    params: &Params,
+    none_found: &'static str,
+) -> Result<Answer, Failure> {
+    let mut page = params.page(MAX_ROWS)?;
+    if params.find("sort").is_none() {
+        page.order = domain::Order::NewestFirst;
+    }
+    let tip: BlockNumber = app.tip().await?.number;
+    let filter =
+        CreditFilter { blocks: up_to(BlockRange::ALL, tip), ..CreditFilter::of(miner, CreditClass::UncleRewards) };
+    send(app, client, UncleRows { app: Arc::clone(app), filter, page }, none_found).await
+}
+
+impl Rows for UncleRows {
+    async fn next(&mut self) -> Result<Vec<Value>, DialectError> {
+        let Some(part) = self.page.next_part(PART) else { return Ok(Vec::new()) };
+        let found = self.app.services.chain.list_credits(&self.filter, part).await?.items;
+        let row = |credit: &Credit| match credit.event.source {
+            CreditSource::UncleReward { number, timestamp, .. } => Some(json!({
+                "blockNumber": number.to_string(),
+                "timeStamp": timestamp.to_string(),
+                "blockReward": credit.event.amount.to_string(),
+            })),
+            _ => None,
+        };
+        Ok(found.iter().filter_map(row).collect())
+    }
 }
 
 impl Rows for MinedRows {

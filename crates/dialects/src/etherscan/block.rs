@@ -1,8 +1,10 @@
 //! `module=block`.
 
-use domain::{Block, BlockId, BlockRange, Fee, Order, PageRequest, TransactionFilter, U256};
-use serde_json::json;
-use store::find_first_block_since;
+use domain::{
+    Block, BlockId, BlockRange, Credit, CreditClass, CreditSource, Fee, Order, PageRequest, TransactionFilter, U256,
+};
+use serde_json::{Value, json};
+use store::{find_first_block_since, list_block_credits};
 
 use super::{
     answer::{Answer, Failure},
@@ -43,18 +45,45 @@ async fn get_block_reward(app: &App, params: &Params) -> Result<Answer, Failure>
     let number = params.number("blockno")?;
     let block = app.services.chain.find_block(BlockId::Number(number)).await?;
     let block = block.ok_or_else(|| Failure::nothing("No record found"))?;
+    let issued = list_block_credits(&*app.services.chain, number, CreditClass::Issuances).await?;
+    let uncles: Vec<&Credit> = issued.iter().filter(|credit| is_for_uncle(credit)).collect();
+    let uncle = |(position, credit): (usize, &&Credit)| {
+        json!({
+            "miner": format!("{:#x}", credit.event.to),
+            "unclePosition": position.to_string(),
+            "blockreward": credit.event.amount.to_string(),
+        })
+    };
+    // A block pays a thirty-second of its own reward for each uncle: this is that part of what it was paid.
+    let paid = sum_of(issued.iter().filter(|credit| credit.event.source == CreditSource::BlockReward));
+    let inclusion = paid * U256::from(uncles.len()) / U256::from(32 + uncles.len());
     Ok(Answer::Result(json!({
         "blockNumber": block.number.to_string(),
         "timeStamp": block.timestamp.to_string(),
         "blockMiner": format!("{:#x}", block.miner),
-        "blockReward": reward(app, &block).await?.to_string(),
-        "uncles": [],
-        "uncleInclusionReward": "0",
+        "blockReward": (fees_of(app, &block).await? + paid).to_string(),
+        "uncles": uncles.iter().enumerate().map(uncle).collect::<Vec<Value>>(),
+        "uncleInclusionReward": inclusion.to_string(),
     })))
 }
 
-/// The fees that the block's producer earned. A reward that the chain itself pays is not in any block.
+fn is_for_uncle(credit: &Credit) -> bool {
+    matches!(credit.event.source, CreditSource::UncleReward { .. })
+}
+
+fn sum_of<'a>(credits: impl Iterator<Item = &'a Credit>) -> U256 {
+    credits.map(|credit| credit.event.amount).fold(U256::ZERO, U256::saturating_add)
+}
+
+/// What the block's producer earned: fees, and what the protocol paid.
 pub(super) async fn reward(app: &App, block: &Block) -> Result<U256, DialectError> {
+    let issued = list_block_credits(&*app.services.chain, block.number, CreditClass::Issuances).await?;
+    let paid = sum_of(issued.iter().filter(|credit| credit.event.source == CreditSource::BlockReward));
+    Ok(fees_of(app, block).await? + paid)
+}
+
+/// The fees that the block's producer earned.
+async fn fees_of(app: &App, block: &Block) -> Result<U256, DialectError> {
     let filter = TransactionFilter { blocks: BlockRange::only(block.number), ..TransactionFilter::default() };
     let (mut total, mut offset) = (U256::ZERO, 0);
     while offset < u64::from(block.tx_count) {

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use domain::{
-    Account, Address, Balance, Block, BlockId, BlockNumber, BlockRange, Coverage, InternalFilter, InternalPage,
-    Outcome, PageRequest, TracedRange, TransactionFilter,
+    Account, Address, Balance, Block, BlockId, BlockNumber, BlockRange, Coverage, CreditClass, CreditFilter,
+    InternalFilter, InternalPage, Outcome, PageRequest, TracedRange, TransactionFilter,
 };
 use futures::future::BoxFuture;
-use store::ChainReader;
+use store::{ChainReader, StoreError};
 
 use super::{
     ATTEMPTS, Attempt, BalanceHistory, HistoryError, Inexact, Parts, READ_ENTRIES,
-    movements::{may_destroy_coins, of_internal, of_transaction},
+    movements::{Movement, may_destroy_coins, of_credit, of_internal, of_tip, of_transaction},
     read_from,
 };
 use crate::{AccountSource, Accounts, MayCallNode, SourcedAccount};
@@ -20,10 +20,12 @@ use crate::{AccountSource, Accounts, MayCallNode, SourcedAccount};
 /// available from any node.
 const RECENT_BLOCKS: u64 = 64;
 
+/// Transactions in blocks that an address produced, of which the fees are added up.
+const MINED_TRANSACTIONS: u64 = 1_000;
+
 /// The coins of an address over time; None if neither the index nor the node knows the address.
 ///
-/// Unknown to the index, and so shown as balance from before: rewards and withdrawals of validators, and what the chain
-/// charges besides gas, such as fees for blobs or for another layer.
+/// The sum of what is indexed is compared with what the node says of the first point.
 pub fn coin_history<'a>(
     chain: &'a dyn ChainReader,
     accounts: &'a Accounts,
@@ -33,7 +35,11 @@ pub fn coin_history<'a>(
     Box::pin(async move {
         for _ in 0..ATTEMPTS {
             if let Some(result) = attempt(chain, accounts, address, may_call_node).await?.result() {
-                return Ok(result);
+                let Some(mut history) = result else { return Ok(None) };
+                if let Some(reason) = confirm(chain, accounts, address, &history, may_call_node).await? {
+                    history.inexact.insert(reason);
+                }
+                return Ok(Some(history));
             }
         }
         Err(HistoryError::Reorg)
@@ -103,12 +109,70 @@ async fn attempt(
         // The list of a contract does not contain the transaction that created it.
         movements.push(of_transaction(address, &tx));
     }
+    for class in [CreditClass::Withdrawals, CreditClass::Issuances] {
+        let filter = CreditFilter { blocks: upto, ..CreditFilter::of(address, class) };
+        let credits = chain.list_credits(&filter, PageRequest::newest(READ_ENTRIES)).await?;
+        let oldest = credits.items.last().map(|credit| credit.block_number);
+        complete_from = complete_from.max(read_from(oldest, credits.items.len(), credits.total, first));
+        movements.extend(credits.items.iter().map(of_credit));
+    }
     let walked = BlockRange { from: Some(complete_from.saturating_add(1)), to: Some(end.number) };
-    if chain.list_mined_blocks(address, walked, PageRequest::newest(0)).await?.total > 0 {
-        inexact.insert(Inexact::MinedBlocks);
+    match earned_fees(chain, address, walked).await? {
+        Some(fees) => movements.extend(fees),
+        None => {
+            inexact.insert(Inexact::MinedBlocks);
+        }
     }
     let balance = Balance::from(account.balance);
     Parts { tip, token: None, balance, end, complete_from, movements, inexact, coverage }.history(chain).await
+}
+
+/// What the address earned of the transactions in blocks that it produced; None if there are too many.
+async fn earned_fees(
+    chain: &dyn ChainReader,
+    miner: Address,
+    blocks: BlockRange,
+) -> Result<Option<Vec<Movement>>, StoreError> {
+    let mined = chain.list_mined_blocks(miner, blocks, PageRequest::newest(READ_ENTRIES)).await?;
+    let transactions: u64 = mined.items.iter().map(|block| u64::from(block.tx_count)).sum();
+    if mined.total > mined.items.len() as u64 || transactions > MINED_TRANSACTIONS {
+        return Ok(None);
+    }
+    let mut fees = Vec::new();
+    for block in mined.items.iter().filter(|block| block.tx_count > 0) {
+        let filter = TransactionFilter { blocks: BlockRange::only(block.number), ..TransactionFilter::default() };
+        let found = chain.list_transactions(&filter, PageRequest::newest(block.tx_count)).await?;
+        fees.extend(found.items.iter().map(|tx| of_tip(block, tx)));
+    }
+    Ok(Some(fees))
+}
+
+/// Compares the first point with the node: movements that are not indexed would be missing in the sum from it on. Returns what is
+/// wrong. A history of one point is what the node said.
+async fn confirm(
+    chain: &dyn ChainReader,
+    accounts: &Accounts,
+    address: Address,
+    history: &BalanceHistory,
+    may_call_node: &MayCallNode<'_>,
+) -> Result<Option<Inexact>, HistoryError> {
+    let [first, .., last] = history.points.as_slice() else { return Ok(None) };
+    let known_wrong = [Inexact::BelowZero, Inexact::BalanceOfOtherBlock];
+    if known_wrong.iter().any(|reason| history.inexact.contains(reason)) {
+        return Ok(None);
+    }
+    let Some(block) = chain.find_block(BlockId::Number(first.block)).await? else { return Ok(None) };
+    let Some(account) = accounts.find_at(block.id(), address, may_call_node).await else {
+        return Ok(Some(Inexact::Unconfirmed));
+    };
+    if Balance::from(account.balance) == first.balance {
+        return Ok(None);
+    }
+    let blocks = BlockRange { from: Some(first.block.saturating_add(1)), to: Some(last.block) };
+    let mined = chain.list_mined_blocks(address, blocks, PageRequest::newest(0)).await?.total;
+    let issued = CreditFilter { blocks, ..CreditFilter::of(address, CreditClass::Issuances) };
+    let issued = chain.list_credits(&issued, PageRequest::newest(0)).await?.total;
+    Ok(Some(if mined > 0 && issued == 0 { Inexact::BlockRewards } else { Inexact::DoesNotAddUp }))
 }
 
 /// The newest block whose payments inside transactions are indexed, if that is a recent one. Otherwise the tip.

@@ -1,6 +1,8 @@
 //! What transactions, payments inside them and transfers of a token do to the balance of an address.
 
-use domain::{Address, BlockNumber, InternalKind, InternalTransaction, Transaction, Transfer, U256};
+use domain::{
+    Address, Block, BlockNumber, Credit, Fee, InternalKind, InternalTransaction, Transaction, Transfer, U256,
+};
 
 /// What an address received and spent at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +21,18 @@ pub(super) fn of_transaction(address: Address, tx: &Transaction) -> Movement {
     let spent = if is_sender { tx.fee().saturating_add(value) } else { U256::ZERO };
     let received = if tx.to.or(tx.created) == Some(address) { value } else { U256::ZERO };
     Movement { block: tx.block_number, timestamp: tx.timestamp, received, spent }
+}
+
+/// What the protocol paid to the address.
+pub(super) fn of_credit(credit: &Credit) -> Movement {
+    let (block, timestamp) = (credit.block_number, credit.timestamp);
+    Movement { block, timestamp, received: credit.event.amount, spent: U256::ZERO }
+}
+
+/// What the producer of a block earns of one of its transactions.
+pub(super) fn of_tip(block: &Block, tx: &Transaction) -> Movement {
+    let received = Fee::of(tx, block.base_fee_per_gas).tip();
+    Movement { block: block.number, timestamp: block.timestamp, received, spent: U256::ZERO }
 }
 
 pub(super) fn of_internal(address: Address, found: &InternalTransaction) -> Movement {

@@ -13,6 +13,8 @@ pub struct BalancePoint {
     /// Unix seconds.
     pub timestamp: u64,
     pub balance: Balance,
+    /// The last block at whose end it is known to be the same.
+    pub until: BlockNumber,
 }
 
 /// Balances at the end of blocks, the oldest first.
@@ -48,15 +50,18 @@ pub(super) fn walk_back(balance: Balance, end: BlockEnd, start: BlockEnd, moveme
         moved.received = moved.received.saturating_add(Balance::from(movement.received));
         moved.spent = moved.spent.saturating_add(Balance::from(movement.spent));
     }
-    let point = |BlockEnd { block, timestamp }, balance| BalancePoint { block, timestamp, balance };
-    let (mut points, mut balance) = (vec![point(end, balance)], balance);
+    let point = |BlockEnd { block, timestamp }, balance, until| BalancePoint { block, timestamp, balance, until };
+    let (mut points, mut balance) = (vec![point(end, balance, end.block)], balance);
+    // The block of the point after the next one that is found.
+    let mut later = end.block;
     let is_between = |block: BlockNumber| block > start.block && block <= end.block;
     for (block, moved) in blocks.iter().rev().filter(|(block, _)| is_between(**block)) {
         if moved.received == moved.spent {
             continue;
         }
         if *block < end.block {
-            points.push(point(BlockEnd { block: *block, timestamp: moved.timestamp }, balance));
+            points.push(point(BlockEnd { block: *block, timestamp: moved.timestamp }, balance, later - 1));
+            later = *block;
         }
         let before = balance.checked_add(moved.spent).and_then(|sum| sum.checked_sub(moved.received));
         let Some(before) = before else {
@@ -66,7 +71,7 @@ pub(super) fn walk_back(balance: Balance, end: BlockEnd, start: BlockEnd, moveme
         balance = before;
     }
     if start.block < end.block {
-        points.push(point(start, balance));
+        points.push(point(start, balance, later - 1));
     }
     points.reverse();
     Walk { points, below_zero: false }
@@ -136,7 +141,12 @@ mod tests {
 
     #[test]
     fn the_last_point_of_each_slice_of_time_is_kept() {
-        let point = |timestamp| BalancePoint { block: timestamp, timestamp, balance: Balance::from(timestamp) };
+        let point = |timestamp| BalancePoint {
+            block: timestamp,
+            timestamp,
+            balance: Balance::from(timestamp),
+            until: timestamp,
+        };
         let kept = sample((0..100).map(point).collect(), 4);
         assert_eq!(kept.iter().map(|point| point.block).collect::<Vec<_>>(), [24, 49, 74, 99]);
         assert_eq!(sample(vec![point(1), point(1), point(2)], 3).len(), 3);
@@ -180,6 +190,7 @@ mod tests {
                 let point = walk.points.iter().rev().find(|point| point.block <= block).unwrap();
                 prop_assert_eq!(point.balance, Balance::from(by_block[usize::try_from(block).unwrap()]));
                 prop_assert_eq!(point.timestamp, point.block * 3);
+                prop_assert!(point.until >= block);
             }
         }
 
@@ -191,7 +202,9 @@ mod tests {
             let mut times = times;
             times.sort_unstable();
             let points: Vec<BalancePoint> = (0_u64..).zip(&times)
-                .map(|(block, timestamp)| BalancePoint { block, timestamp: *timestamp, balance: Balance::from(block) })
+                .map(|(block, timestamp)| BalancePoint {
+                    block, timestamp: *timestamp, balance: Balance::from(block), until: block,
+                })
                 .collect();
             let kept = sample(points.clone(), limit);
             prop_assert!(kept.len() <= limit.max(1));

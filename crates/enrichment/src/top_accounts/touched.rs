@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use domain::{Address, BlockNumber, BlockRange, InternalFilter, Order, PageRequest, TransactionFilter};
+use domain::{Address, BlockNumber, BlockRange, CreditFilter, InternalFilter, Order, PageRequest, TransactionFilter};
 use store::{ChainReader, StoreError};
 
 /// Entries of a list that are read at once.
 const PAGE: u32 = 1_000;
 
-/// Senders, receivers and created contracts of transactions, and those who produced the blocks.
+/// Senders, receivers and created contracts of transactions, those who produced the blocks, and whom the protocol paid.
 pub(super) async fn by_blocks(
     chain: &dyn ChainReader,
     first: BlockNumber,
@@ -26,6 +26,14 @@ pub(super) async fn by_blocks(
     for page in pages() {
         let found = chain.list_transactions(&filter, page).await?;
         touched.extend(found.items.iter().flat_map(|tx| [Some(tx.from), tx.to, tx.created]).flatten());
+        if is_last(page, found.total) {
+            break;
+        }
+    }
+    let filter = CreditFilter { blocks, ..CreditFilter::default() };
+    for page in pages() {
+        let found = chain.list_credits(&filter, page).await?;
+        touched.extend(found.items.iter().map(|credit| credit.event.to));
         if is_last(page, found.total) {
             break;
         }

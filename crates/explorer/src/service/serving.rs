@@ -12,7 +12,7 @@ use services::{Services, ServicesParts};
 use store::{SharedJobs, SharedQuotas};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-use web::{Names, PublicUrl, WebParts};
+use web::{ApiLimits, Names, PublicUrl, WebParts};
 
 use super::{delivering::Hooks, site, store::Index, supervisor::Supervisor};
 use crate::{
@@ -66,6 +66,7 @@ impl Serving {
     ) -> anyhow::Result<Self> {
         let ServingConfig { limits, pages, services, response_cache_bytes } = config;
         let LimitsConfig { access, requests, pages_per_minute, proxies, connections } = limits;
+        let anonymous_requests = requests.anonymous;
         let (index, supervisor) = (parts.index, parts.supervisor);
         let shared = index.shared.as_ref();
         let services = start_services(&parts, services);
@@ -96,6 +97,7 @@ impl Serving {
             tour: pages.tour,
             branding: pages.branding,
             public_url: pages.public_url,
+            api_limits: ApiLimits { anonymous: anonymous_requests, with_key: api::REQUESTS_PER_MINUTE },
             budget: page_budget,
         });
         let key_uses = state.key_uses();

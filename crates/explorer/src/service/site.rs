@@ -13,8 +13,8 @@ use web::BasePath;
 
 use crate::admin::metrics::http::HttpMetrics;
 
-/// Path prefixes of the API and its reference. All other paths are pages.
-const API_PREFIXES: [&str; 5] = ["/api", "/docs", "/health", "/v2/api", "/sourcify"];
+/// Path prefixes of the API. All other paths are pages.
+const API_PREFIXES: [&str; 4] = ["/api", "/health", "/v2/api", "/sourcify"];
 
 pub(crate) fn router(api: Router, pages: Router, metrics: Arc<HttpMetrics>, base: BasePath) -> Router {
     Router::new().fallback(async move |mut request: Request| {
@@ -75,9 +75,7 @@ mod tests {
 
     #[test]
     fn a_path_that_only_starts_like_the_api_is_a_page() {
-        assert!(
-            ["/api/v1/stats", "/api", "/health/live", "/docs", "/docs/docs.js", "/v2/api"].into_iter().all(is_api_path)
-        );
-        assert!(!["/", "/apiary", "/blocks", "/doc", "/healthy", "/v2"].into_iter().any(is_api_path));
+        assert!(["/api/v1/stats", "/api", "/health/live", "/v2/api"].into_iter().all(is_api_path));
+        assert!(!["/", "/apiary", "/blocks", "/docs", "/healthy", "/v2"].into_iter().any(is_api_path));
     }
 }

@@ -22,7 +22,7 @@ const [, , , block] = (await query({ entity: "blocks", limit: 4 })).data;
 const everyPage = [
   "/", "/blocks", `/block/${block.number}`, "/transactions", `/tx/${trade.txHash}`, `/tx/${trade.txHash}/calls`, `/tx/${trade.txHash}/state`, `/address/${trade.maker}`,
   `/address/${trade.maker}?tab=transfers`, `/address/${trade.maker}?tab=tokens`, `/address/${trade.maker}?tab=trades`, "/tokens", "/accounts",
-  `/token/${token.address}`, `/token/${token.address}?tab=holders`, "/transfers", "/trades", "/charts", "/gas", `/address/${trade.maker}?direction=out&fromBlock=x`, "/contracts", "/verify", "/keys", "/webhooks", "/search?q=",
+  `/token/${token.address}`, `/token/${token.address}?tab=holders`, "/transfers", "/trades", "/charts", "/gas", `/address/${trade.maker}?direction=out&fromBlock=x`, "/contracts", "/verify", "/keys", "/webhooks", "/docs", "/search?q=",
 ];
 
 const scenarios = {
@@ -222,11 +222,8 @@ const scenarios = {
       assert.notEqual(light, dark);
       await page.goto(`${base}/blocks`);
       assert.equal(await background(), dark);
-      const accent = () => page.evaluate(() => getComputedStyle(document.querySelector("a[href='./']") ?? document.body).color);
       await page.goto(`${base}/docs`);
-      assert.equal(await page.evaluate(() => document.documentElement.dataset.scheme), "dark");
-      assert.equal(await accent(), "rgb(95, 208, 195)");
-      await Promise.all([page.waitForURL(`${base}/`), page.click("a[href='./']")]);
+      assert.equal(await background(), dark);
     }),
 
   "exact times are shown on request, and stay": () =>
@@ -250,6 +247,33 @@ const scenarios = {
   },
 
   "no page is wider than a phone": () => fitsPhones(everyPage),
+
+  "no list clips a value at any width": async () => {
+    for (const width of [320, 390, 700, 1024, 1280, 1440, 1920, 2560]) {
+      await open("/", { viewport: { width, height: 900 } }, async (page) => {
+        for (const path of everyPage) {
+          await page.goto(base + path);
+          const clipped = await page.evaluate(() => {
+            const right = document.documentElement.clientWidth;
+            const boxes = [...document.querySelectorAll(".scroll")].filter((box) => box.scrollWidth > box.clientWidth + 1).map((box) => `${box.scrollWidth} > ${box.clientWidth}`);
+            const cells = [...document.querySelectorAll("td, th, dd")].filter((cell) => {
+              const { right: end, width: wide } = cell.getBoundingClientRect();
+              return wide > 2 && (end > right + 1 || (cell.scrollWidth > cell.clientWidth + 1 && getComputedStyle(cell).overflowX !== "visible"));
+            });
+            return [document.documentElement.scrollWidth > right ? "the page scrolls" : "", ...boxes, ...cells.slice(0, 3).map((cell) => cell.outerHTML.slice(0, 200))].filter(Boolean);
+          });
+          assert.deepEqual(clipped, [], `${path} at ${width}`);
+        }
+      });
+    }
+  },
+
+  "the page of an API request is one click from any page, and requests can be tried": () =>
+    open("/", {}, async (page) => {
+      await Promise.all([page.waitForURL("**/docs"), page.click(".sections a[href$='/docs']")]);
+      await page.locator("#get_stats form button").click();
+      await page.locator("#get_stats .status.ok", { hasText: "200" }).first().waitFor();
+    }),
 
   "every page works without JavaScript": async () => {
     for (const path of everyPage) {

@@ -72,7 +72,9 @@ const scenarios = {
       const { transactions } = await (await fetch(`${base}/api/v1/transactions?address=${token}`)).json();
       const { gasUsed, gasPrice } = transactions.find(({ hash }) => hash === mint);
       const fee = (BigInt(gasUsed) * BigInt(gasPrice)).toString();
-      const shown = await page.locator("dt:has-text('Fee') + dd").first().innerText();
+      const amount = page.locator("dt:has-text('Fee') + dd").first();
+      await amount.locator(".more").focus({ timeout: 1000 }).catch(() => {});
+      const shown = await amount.innerText();
       const digits = fee.padStart(19, "0");
       const exact = `${BigInt(digits.slice(0, -18))}.${digits.slice(-18).replace(/0+$/, "")}`;
       assert.ok(shown.includes(exact), `${exact} in ${shown}`);

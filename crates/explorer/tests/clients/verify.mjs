@@ -133,7 +133,7 @@ const scenarios = {
         await page.reload();
       }
       // Browsers send line breaks of forms as CR LF, which would be another source.
-      assert.match(await page.locator("main").textContent(), /Verified\s+Exact match/);
+      assert.match(await page.locator("main").textContent(), /Source verified\s+Exact match/);
       await page.goto(`${base}/verify?address=${contract}`);
       await page.fill("#compiler", "nonsense");
       await page.fill("#source", source);

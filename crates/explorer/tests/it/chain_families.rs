@@ -1,11 +1,14 @@
 //! Blocks of other chain families, and of forks that no dev chain has: sealed with the right hashes, and read through the front
 //! door on both stores.
 
+mod credits;
+mod delegations;
 mod fees;
 mod native_logs;
 mod odd_nodes;
 mod outcomes;
 mod refunds;
+mod user_operations;
 
 use serde_json::{Value, json};
 

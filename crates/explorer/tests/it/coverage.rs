@@ -26,6 +26,10 @@ async fn paths(explorer: &TestExplorer) -> Vec<String> {
     let first_holder = async || explorer.json(&holders).await["holders"][0]["address"].as_str().map(str::to_owned);
     let holder = eventually("the token has a holder", first_holder).await;
 
+    let transactions = explorer.json("/api/v1/transactions").await;
+    let newest = transactions["transactions"][0]["blockNumber"].to_string();
+    let hash = transactions["transactions"][0]["hash"].as_str().unwrap();
+
     let document = explorer.json("/api/v1/openapi.json").await;
     let says_coverage = |operation: &Value| {
         let schema = &operation["get"]["responses"]["200"]["content"]["application/json"]["schema"];
@@ -41,7 +45,9 @@ async fn paths(explorer: &TestExplorer) -> Vec<String> {
             .replace("tokens/{address}/ids", &format!("tokens/{collection}/ids"))
             .replace("tokens/{address}", &format!("tokens/{token}"))
             .replace("addresses/{address}", &format!("addresses/{holder}"))
-            .replace("{id}", id);
+            .replace("{id}", id)
+            .replace("{numberOrHash}", &newest)
+            .replace("{hash}", hash);
         if path.ends_with("/balance-history") {
             *path += &format!("?token={token}");
         }

@@ -84,7 +84,7 @@ async fn a_stop_during_a_backfill_takes_at_most_two_seconds_and_loses_nothing() 
     let seen = eventually("a commit", async || tip(&explorer).await).await;
     assert!(seen < node.chain.head().number, "still under way");
     let (ended, data) = explorer.stop().await;
-    assert_prompt_stop(&ended).await;
+    assert_prompt_stop(&ended);
 
     let explorer = TestExplorer::start_on(&node.url(), &data).await;
     node.wait_for(&explorer).await;
@@ -99,5 +99,5 @@ async fn a_stop_while_the_node_hangs_takes_at_most_two_seconds() {
     let explorer = TestExplorer::start(&hanging.url()).await;
     eventually("a question", async || (hanging.requests() > 0).then_some(())).await;
     let (ended, _) = explorer.stop().await;
-    assert_prompt_stop(&ended).await;
+    assert_prompt_stop(&ended);
 }

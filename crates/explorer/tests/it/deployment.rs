@@ -15,7 +15,7 @@ use self::proxy::Proxy;
 use crate::{
     postgres::{role, server::Server},
     support::{
-        DevNode, TestExplorer,
+        DevNode, Port, TestExplorer,
         client::Client,
         eventually, expected_state, explorer_command,
         key_request::{KeyRequest, post},
@@ -29,13 +29,14 @@ const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");
 
 /// nginx with deploy/nginx-several.conf, in front of other addresses.
 async fn proxy(servers: [&TestExplorer; 2]) -> (Client, Proxy) {
-    let port = proxy::free_port();
+    let port = Port::reserve();
+    let url = format!("http://{}", port.address());
     let [one, two] = servers.map(|server| server.client().host().to_owned());
-    let listen = format!("listen 127.0.0.1:{port};");
+    let listen = format!("listen {};", port.address());
     let config = deployed_file("nginx-several.conf");
     let config = replace_all(config, &[("serve-1:3000", &one), ("serve-2:3000", &two), ("listen 80;", &listen)]);
     let config = config.replace("    access_log off;", &format!("    access_log off; {}", proxy::TEMPORARY_FOLDERS));
-    (Client::new(format!("http://127.0.0.1:{port}")), Proxy::nginx(&config, port).await)
+    (Client::new(url), Proxy::nginx(&config, vec![port]).await)
 }
 
 fn deployed_file(name: &str) -> String {

@@ -17,10 +17,11 @@ use devchain::{
     traffic::{HistoryPlan, Traffic},
 };
 
-use crate::support::{FaultyNode, Launch, TestExplorer, permits};
+use crate::support::{FaultyNode, Launch, Stopwatch, TestExplorer, permits};
 
 /// Empty blocks, more than the undo data covers.
 fn chain_of(blocks: u64) -> DevChain {
+    permits::enter();
     let chain = DevChain::new(DevChainConfig { history: 1_024, traces: false, ..DevChainConfig::default() });
     for _ in 0..blocks {
         chain.mine(None);
@@ -35,6 +36,7 @@ async fn busy_chain(transactions: u64) -> DevChain {
 
 /// The same, on a node that traces or does not.
 async fn traded_chain(transactions: u64, traces: bool) -> DevChain {
+    permits::enter();
     if transactions >= permits::LONG_CHAIN {
         permits::busy().await;
     }
@@ -53,10 +55,10 @@ async fn traded_chain(transactions: u64, traces: bool) -> DevChain {
 
 /// Indexes the whole chain of a node into a new folder; returns how long it took.
 async fn index(node: &FaultyNode) -> (TestExplorer, Duration) {
-    let started = Instant::now();
+    let watch = Stopwatch::start();
     let explorer = Launch::run(&node.url()).start().await;
     node.wait_for(&explorer).await;
-    (explorer, started.elapsed())
+    (explorer, watch.elapsed())
 }
 
 /// Polls the tip for this long; it must never fall below `at_least`.

@@ -1,6 +1,6 @@
 //! Internal transactions: every one equals the node's trace, whatever the node offers, after reorgs and kills.
 
-use std::{collections::HashMap, time::Duration};
+use std::collections::HashMap;
 
 use alloy_primitives::{Address, TxKind, U256, hex};
 use devchain::{DevChain, DevChainConfig, ReorgedTransactions};
@@ -10,6 +10,7 @@ use crate::support::{
     Anvil, DevNode, Fault, FaultyNode, Launch, Rpc, Script, TestExplorer, eventually, fixture::lower_hex, read_list,
 };
 
+const TRACE: &str = "debug_traceBlockByNumber";
 const NO_METHOD: Fault = Fault::Error(-32601, "the method does not exist");
 
 /// The initial code of a contract that pays its value to an address and then runs more code.
@@ -134,7 +135,7 @@ async fn every_internal_transaction_equals_the_trace_before_and_after_reorgs_and
     assert!(page.contains("execution reverted") && page.contains("selfdestruct"), "{page}");
     let hash = explorer.json("/api/v1/internal-transactions").await["internalTransactions"][0]["txHash"].clone();
     let page = explorer.get(&format!("/tx/{}", hash.as_str().unwrap())).await.text;
-    assert!(page.contains("Internal transactions</h2>"), "{page}");
+    assert!(page.contains("id=\"internal\""), "{page}");
     let detail = explorer.json(&format!("/api/v1/addresses/{}", lower_hex(paid))).await;
     assert_eq!((&detail["txCount"], &detail["internalTransactionsFrom"]), (&json!(0), &json!(0)), "{detail}");
 
@@ -160,19 +161,25 @@ async fn kills_while_internal_transactions_are_filled_in_do_not_change_the_resul
         send_everything(&chain, round);
     }
     let head = chain.head().number;
-    let slow = Script { delay: Duration::from_millis(15), ..Script::default() };
-    let node = FaultyNode::start(&chain, 5, slow).await;
+    let node = FaultyNode::start(&chain, 5, Script::default()).await;
+    let traced = || node.request_counts().methods.get(TRACE).copied().unwrap_or_default();
+    let hold_after = |more: usize| {
+        let until = traced() + more;
+        node.set_behavior(Script { held: Some((TRACE, until)), ..Script::default() });
+        until
+    };
+    let mut until = hold_after(5);
     let mut explorer = TestExplorer::start(&node.url()).await;
-    let mut kills = 0;
     for _ in 0..4 {
         node.wait_for(&explorer).await;
-        tokio::time::sleep(Duration::from_millis(60)).await;
+        eventually("a few traces", async || (traced() >= until).then_some(())).await;
         let stats = explorer.json("/api/v1/stats").await;
-        kills += usize::from(stats["internalTransactionsFrom"] != 0);
+        assert_ne!(stats["internalTransactionsFrom"], 0, "killed before they are complete");
         let data = explorer.kill();
+        until = hold_after(5);
         explorer = TestExplorer::start_on(&node.url(), &data).await;
     }
-    assert!(kills >= 1, "internal transactions were complete before the first kill");
+    node.set_behavior(Script::default());
     node.wait_for(&explorer).await;
     wait_for_traces(&explorer, 0, head).await;
     assert_equals_traces(&explorer, &node.rpc, head).await;
@@ -234,12 +241,12 @@ async fn calls_a_thousand_deep_are_indexed() {
 async fn slow_traces_hold_up_no_block() {
     let chain = DevChain::new(DevChainConfig::default());
     send_everything(&chain, 0);
-    let slow = Some(("debug_traceBlockByNumber", Duration::from_secs(3)));
-    let node = FaultyNode::start(&chain, 1, Script { slow, ..Script::default() }).await;
+    let node = FaultyNode::start(&chain, 1, Script { held: Some((TRACE, 0)), ..Script::default() }).await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     let stats = explorer.json("/api/v1/stats").await;
     assert_eq!(stats["internalTransactionsTo"], Value::Null, "blocks are indexed before their traces: {stats}");
+    node.set_behavior(Script::default());
     wait_for_traces(&explorer, 0, chain.head().number).await;
     let direct = DevNode::serve(chain).await;
     assert_equals_traces(&explorer, &direct.rpc, direct.chain.head().number).await;

@@ -123,7 +123,7 @@ impl Scene {
         assert_eq!(answer.status, 200, "{}", answer.text);
         let replayed = self.request.send(client).await;
         assert_ne!(replayed.status, 201, "a proof can be used once: {}", replayed.text);
-        self.receiver.expect_silence("/good", payments).await;
+        self.receiver.expect_silence(explorer, "/good", payments).await;
     }
 }
 
@@ -202,7 +202,7 @@ async fn records_and_queues_move_to_a_database_and_back() {
     scene.compare(&moved, &before, 2).await;
     scene.pay(3);
     scene.receiver.wait_for("/good", 3).await;
-    scene.receiver.expect_silence("/good", 3).await;
+    scene.receiver.expect_silence(&moved, "/good", 3).await;
 
     // The message that failed first is still queued, with its id and its body.
     let id = first.id().to_owned();

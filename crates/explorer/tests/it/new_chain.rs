@@ -3,10 +3,7 @@
 mod dev_state;
 mod page;
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use devchain::{DevChain, DevChainConfig};
 use serde_json::{Value, json};
@@ -16,7 +13,7 @@ use crate::{
     contracts::verifier_fixture::{Case, compile_case, compilers},
     postgres::{on_database, role, server::Server},
     support::{
-        Anvil, DevNode, Launch, TestExplorer, eventually, expected_state,
+        Anvil, DevNode, Launch, Port, Stopwatch, TestExplorer, eventually, expected_state,
         faulty_node::{FaultyNode, Script},
         key_request::KeyRequest,
         permits, read_api,
@@ -26,7 +23,7 @@ use crate::{
 };
 
 /// How long the index of a dev chain may be that of a chain that is gone.
-const LIMIT: Duration = Duration::from_secs(2);
+const LIMIT_SECONDS: u64 = 2;
 
 /// Where an explorer stores its data, also over several processes.
 enum Stored {
@@ -58,10 +55,6 @@ impl Stored {
     }
 }
 
-fn free_port() -> u16 {
-    std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
-}
-
 /// Another chain with the same id.
 fn other_chain(seed: u64, blocks: usize) -> DevChain {
     let chain = DevChain::new(DevChainConfig { seed, ..DevChainConfig::default() });
@@ -82,9 +75,9 @@ impl DevNode {
 
 /// Waits until the explorer has the head of the node, which took less than the limit.
 async fn is_indexed_soon(anvil: &Anvil, explorer: &TestExplorer) {
-    let started = Instant::now();
+    let watch = Stopwatch::start();
     anvil.wait_for(explorer).await;
-    assert!(started.elapsed() < LIMIT, "{:?}: {}", started.elapsed(), explorer.log());
+    watch.assert_within(LIMIT_SECONDS);
 }
 
 #[tokio::test]
@@ -99,8 +92,8 @@ async fn anvil_that_was_restarted_is_indexed_again_in_a_database() {
 
 async fn anvil_that_was_restarted_is_indexed_again(stored: Stored) {
     permits::timely().await;
-    let port = free_port();
-    let anvil = Anvil::at(port, &[]).await;
+    let port = Port::reserve();
+    let anvil = Anvil::at(port.number(), &[]).await;
     let accounts = anvil.accounts().await;
     let explorer = stored.launch(anvil.url()).start().await;
     let signer = DevChain::new(DevChainConfig::default()).accounts()[0].clone();
@@ -131,7 +124,7 @@ async fn anvil_that_was_restarted_is_indexed_again(stored: Stored) {
     let old_tip = explorer.json("/health").await["tip"]["hash"].as_str().unwrap().to_owned();
 
     drop(anvil);
-    let anvil = Anvil::at(port, &[]).await;
+    let anvil = Anvil::at(port.number(), &[]).await;
     is_indexed_soon(&anvil, &explorer).await;
     for path in [format!("/api/v1/transactions/{old_payment}"), format!("/api/v1/blocks/{old_tip}")] {
         assert_eq!(explorer.get(&path).await.status, 404, "{path}");
@@ -174,7 +167,7 @@ async fn anvil_that_was_restarted_is_indexed_again(stored: Stored) {
     assert!(!explorer.log().contains("the chain was reset"), "{}", explorer.log());
     explorer.stop().await;
     drop(anvil);
-    let anvil = Anvil::at(port, &[]).await;
+    let anvil = Anvil::at(port.number(), &[]).await;
     let explorer = stored.launch(anvil.url()).start().await;
     is_indexed_soon(&anvil, &explorer).await;
     assert_eq!(explorer.get(&format!("/api/v1/transactions/{payment}")).await.status, 404);

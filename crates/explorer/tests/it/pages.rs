@@ -5,6 +5,7 @@ mod branding;
 mod call_tree;
 mod decoded;
 mod hostile_names;
+mod imitations;
 mod labels;
 mod lists;
 mod live;
@@ -12,6 +13,7 @@ mod odd_tokens;
 mod search_engines;
 mod summaries;
 mod texts;
+mod transactions;
 
 use serde_json::Value;
 

@@ -128,7 +128,7 @@ async fn take_over_from(version: Version) {
     read_api(&after, expected.address_names()).await.assert_equals(&expected, "the chain is complete");
     pay(4);
     let received = receiver.wait_for("/paid", 4).await;
-    receiver.expect_silence("/paid", 4).await;
+    receiver.expect_silence(&after, "/paid", 4).await;
     let amounts: Vec<_> = received.iter().map(|message| message.json()["data"]["value"].clone()).collect();
     assert_eq!(amounts, [json!("1"), json!("2"), json!("3"), json!("4")]);
 }

@@ -153,7 +153,7 @@ async fn follows_the_chain(launch: impl FnOnce(Launch) -> Launch) {
     for text in [
         format!("{}", first[0].0),
         format!("href=\"/block/{}\"", node.chain.head().number),
-        "addresses of the index were read".to_owned(),
+        " addresses were read".to_owned(),
         r#"<a href="/accounts" aria-current="true">Accounts</a>"#.to_owned(),
     ] {
         assert!(page.text.contains(&text), "{text} in {}", page.text);

@@ -90,7 +90,7 @@ async fn keys_and_messages_outlive_an_index_of_an_earlier_version() {
 
     // The message that waited, and the payment meanwhile, arrive; what was delivered before is not sent again.
     let received = receiver.wait_for("/good", 2).await;
-    receiver.expect_silence("/good", 2).await;
+    receiver.expect_silence(&upgraded, "/good", 2).await;
     assert_eq!(received[1].json()["data"]["value"], json!("2"), "{}", received[1].body);
     let delivered = eventually("the message that waited", async || {
         let list = later.deliveries(&upgraded).await;

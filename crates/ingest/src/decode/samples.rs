@@ -31,5 +31,5 @@ pub(crate) fn transaction(index: u32, to: Option<Address>, created: Option<Addre
 pub(crate) fn fetched(logs: Vec<Log>) -> FetchedBlock {
     let logs = (0..).zip(logs).map(|(log_index, log)| Log { log_index, ..log }).collect();
     let block = Block { number: 1, tx_count: 1, ..Block::sample() };
-    FetchedBlock { block, transactions: vec![transaction(0, Some(ROUTER), None)], logs }
+    FetchedBlock { block, transactions: vec![transaction(0, Some(ROUTER), None)], logs, credits: Vec::new() }
 }

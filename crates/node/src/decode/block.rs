@@ -55,11 +55,22 @@ pub(crate) struct RawBlock<T = RawTransaction> {
     pub(crate) requests_hash: Option<LooseBytes>,
     pub(crate) block_access_list_hash: Option<LooseBytes>,
     pub(crate) slot_number: Option<Quantity>,
-    /// Lists next to the header, which may be long.
-    uncles: Option<Present>,
-    withdrawals: Option<Present>,
+    /// Lists next to the header.
+    pub(crate) uncles: Option<Vec<Hash>>,
+    pub(crate) withdrawals: Option<Vec<RawWithdrawal>>,
     #[serde(flatten)]
     pub(crate) other_fields: FieldNames,
+}
+
+/// A withdrawal of a validator (EIP-4895).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RawWithdrawal {
+    pub(crate) index: Quantity,
+    pub(crate) validator_index: Quantity,
+    pub(crate) address: Account20,
+    /// In gwei.
+    pub(crate) amount: Quantity,
 }
 
 /// Names of all fields that the struct does not declare.

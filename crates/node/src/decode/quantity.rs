@@ -105,10 +105,19 @@ fn parse_u256(text: &str) -> Result<U256, HexError> {
     if digits.len() > 64 {
         return Err(HexError::TooBig);
     }
-    let (high, low) = digits.split_at(digits.len().saturating_sub(32));
-    let half =
-        |part: &[u8]| part.iter().try_fold(0u128, |number, digit| Ok((number << 4) | u128::from(nibble(*digit)?)));
-    Ok((U256::from(half(high)?) << 128) | U256::from(half(low)?))
+    if digits.len() <= 16 {
+        return digits
+            .iter()
+            .try_fold(0u64, |number, digit| Ok((number << 4) | u64::from(nibble(*digit)?)))
+            .map(U256::from);
+    }
+    let mut padded = [b'0'; 64];
+    for (place, digit) in padded.iter_mut().rev().zip(digits.iter().rev()) {
+        *place = *digit;
+    }
+    let mut bytes = [0; 32];
+    hex::decode_to_slice(padded, &mut bytes).map_err(|_| HexError::Digit)?;
+    Ok(U256::from_be_bytes(bytes))
 }
 
 fn parse_fixed<const N: usize>(text: &str) -> Result<[u8; N], HexError> {
@@ -197,6 +206,8 @@ mod tests {
         assert_eq!(parse_u64("0x0"), Ok(0));
         assert_eq!(parse_u64("0xffffffffffffffff"), Ok(u64::MAX));
         assert_eq!(parse_u256(&format!("0x{}", "f".repeat(64))), Ok(U256::MAX));
+        assert_eq!(parse_u256("0xfedcba9876543210"), Ok(U256::from(0xfedc_ba98_7654_3210_u64)));
+        assert_eq!(parse_u256("0x1fedcba9876543210"), Ok(U256::from(0x1_fedc_ba98_7654_3210_u128)));
         assert_eq!(parse_u256("0x1000000000000000000000000000000ff"), Ok((U256::from(1) << 128) + U256::from(255)));
     }
 
@@ -210,6 +221,10 @@ mod tests {
     fn invalid_hex_is_rejected() {
         assert_eq!(parse_u64("12"), Err(HexError::NoPrefix));
         assert_eq!(parse_u64("0x1g"), Err(HexError::Digit));
+        for digits in [16, 17, 63, 64] {
+            assert_eq!(parse_u256(&format!("0x{}g", "1".repeat(digits - 1))), Err(HexError::Digit), "{digits}");
+            assert_eq!(parse_u256(&format!("0x0x{}", "1".repeat(digits - 2))), Err(HexError::Digit), "{digits}");
+        }
         assert_eq!(parse_fixed::<2>("0x123"), Err(HexError::Length));
         assert_eq!(parse_bytes("0x123"), Err(HexError::Length));
         assert_eq!(parse_bytes("0xzz"), Err(HexError::Digit));

@@ -45,7 +45,7 @@ fn account(number: u64) -> Address {
 
 #[test]
 fn a_mainnet_block_with_every_type_of_transaction() {
-    let FetchedBlock { block, transactions, logs } = fixture!("mainnet");
+    let FetchedBlock { block, transactions, logs, .. } = fixture!("mainnet");
     assert_eq!((block.number, block.tx_count, block.timestamp), (18_500_000, 7, 0x6554_d1a3));
     assert_eq!((block.gas_used, block.gas_limit, block.size), (12_532_765, 30_000_000, 0x1a2b3));
     assert_eq!(block.base_fee_per_gas, Some(30_000_000_000));
@@ -80,7 +80,7 @@ fn an_optimism_block_with_unsigned_deposits() {
 
 #[test]
 fn a_bsc_block_with_system_transactions_and_extra_fields() {
-    let FetchedBlock { block, transactions, logs } = fixture!("bsc");
+    let FetchedBlock { block, transactions, logs, .. } = fixture!("bsc");
     assert_eq!(block.base_fee_per_gas, None);
     assert_eq!(transactions[0].method, Some([0xa9, 0x05, 0x9c, 0xbb]), "data replaces a missing input");
     assert_eq!((transactions[1].gas_price, transactions[1].succeeded), (0, true));

@@ -1,15 +1,18 @@
 //! Fetches a block with its transactions and receipts in as few round trips as the node allows.
 
+mod rewards;
+
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
 };
 
 use alloy_primitives::B256;
-use domain::{BlockNumber, FetchedBlock};
+use domain::{BlockNumber, FetchedBlock, RewardRules};
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
+use self::rewards::Work;
 use crate::{
     client::NodeClient,
     decode::{RawBlock, RawReceipt},
@@ -49,19 +52,30 @@ impl NodeClient {
             let is_retry = AtomicBool::new(false);
             let request = |_, upstream: Upstream| {
                 let lane = if is_retry.swap(true, Ordering::Relaxed) { self.lane() } else { first_lane };
-                async move { fetch_block(upstream, number, lane).await }
+                async move {
+                    let Some(Joined { mut block, work }) = fetch_block(upstream.clone(), number, lane).await? else {
+                        return Ok(None);
+                    };
+                    let rules = self.failover().known_identity().and_then(RewardRules::of);
+                    if let Some((work, rules)) = work.zip(rules) {
+                        block.credits.extend(work.credits(&upstream, rules, &block.block).await?);
+                    }
+                    Ok(Some(block))
+                }
             };
             self.with_retries(Operation::Block, self.tries(), request).await
         })
     }
 }
 
+/// A block with its receipts, without what the protocol paid for it.
+struct Joined {
+    block: FetchedBlock,
+    work: Option<Work>,
+}
+
 /// None: the node does not have the block (yet).
-pub(crate) async fn fetch_block(
-    upstream: Upstream,
-    number: BlockNumber,
-    lane: Lane,
-) -> Result<Option<FetchedBlock>, NodeError> {
+async fn fetch_block(upstream: Upstream, number: BlockNumber, lane: Lane) -> Result<Option<Joined>, NodeError> {
     match upstream.capabilities().block_receipts.choice() {
         Choice::Use => return with_block_receipts(&upstream, number, lane).await,
         Choice::Probe => drop(tokio::spawn(probe_block_receipts(upstream.clone(), number))),
@@ -76,7 +90,7 @@ async fn with_block_receipts(
     upstream: &Upstream,
     number: BlockNumber,
     lane: Lane,
-) -> Result<Option<FetchedBlock>, NodeError> {
+) -> Result<Option<Joined>, NodeError> {
     let by_number = format!(r#"["{number:#x}"]"#);
     let receipts = async {
         tokio::select! {
@@ -164,7 +178,7 @@ fn receipts_match(block: &RawBlock, receipts: &[RawReceipt]) -> bool {
     receipts.len() == block.transactions.len() && receipts.iter().all(|receipt| receipt.block_hash == block.hash)
 }
 
-async fn with_receipts_by_hash(upstream: &Upstream, block: RawBlock) -> Result<FetchedBlock, NodeError> {
+async fn with_receipts_by_hash(upstream: &Upstream, block: RawBlock) -> Result<Joined, NodeError> {
     let hash = block.hash.0;
     match block_receipts(upstream, format!(r#"["{hash}"]"#), upstream.lane()).await? {
         Some(receipts) => join(upstream, block, receipts, RpcMethod::GetBlockReceipts).await,
@@ -174,7 +188,7 @@ async fn with_receipts_by_hash(upstream: &Upstream, block: RawBlock) -> Result<F
     }
 }
 
-async fn with_single_receipts(upstream: &Upstream, block: RawBlock) -> Result<FetchedBlock, NodeError> {
+async fn with_single_receipts(upstream: &Upstream, block: RawBlock) -> Result<Joined, NodeError> {
     let call = |hash: B256| Call::new(RpcMethod::GetTransactionReceipt, format!(r#"["{hash}"]"#));
     let calls: Vec<Call> = block.transactions.iter().map(|tx| call(tx.hash.0)).collect();
     let mut receipts = Vec::with_capacity(calls.len());
@@ -196,7 +210,7 @@ async fn join(
     block: RawBlock,
     mut receipts: Vec<RawReceipt>,
     method: RpcMethod,
-) -> Result<FetchedBlock, NodeError> {
+) -> Result<Joined, NodeError> {
     let as_node_error = |error| match error {
         CheckError::NoMiner => NodeError::invalid_response(RpcMethod::GetBlockByNumber, error),
         error => NodeError::invalid_response(method, error),
@@ -212,9 +226,10 @@ async fn join(
     if Numbering::of(&receipts) == Numbering::Wrong {
         evidence.misnumbered(number, upstream.verifier().host());
     }
-    let joined = join_receipts(block, receipts).map_err(as_node_error)?;
+    let work = Work::of(&block);
+    let block = join_receipts(block, receipts).map_err(as_node_error)?;
     evidence.accept(number);
-    Ok(joined)
+    Ok(Joined { block, work })
 }
 
 async fn verify_block(

@@ -1,5 +1,6 @@
 //! Transactions by their hashes.
 
+mod authorization;
 mod detail;
 mod pending;
 

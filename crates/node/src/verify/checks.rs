@@ -42,6 +42,8 @@ pub enum BlockCheck {
     GasUsed,
     LogsBloom,
     TransactionHash,
+    WithdrawalsRoot,
+    UnclesHash,
 }
 
 impl fmt::Display for BlockCheck {
@@ -53,6 +55,8 @@ impl fmt::Display for BlockCheck {
             Self::GasUsed => "gas used",
             Self::LogsBloom => "logs bloom",
             Self::TransactionHash => "transaction hash",
+            Self::WithdrawalsRoot => "withdrawals root",
+            Self::UnclesHash => "hash of uncles",
         })
     }
 }

@@ -1,9 +1,9 @@
 //! Joins a block with its receipts, and rejects those that do not belong together.
 
 use alloy_primitives::B256;
-use domain::{Block, BlockNumber, FetchedBlock, Log, Transaction};
+use domain::{Block, BlockNumber, CreditEvent, CreditSource, FetchedBlock, Log, Transaction};
 
-use super::charges::charges;
+use super::{charges::charges, transaction::is_deposit, withdrawals};
 use crate::decode::{RawBlock, RawLog, RawReceipt, RawTransaction};
 
 /// Why a block or its receipts are inconsistent.
@@ -70,7 +70,16 @@ pub(crate) fn join_receipts(block: RawBlock, receipts: Vec<RawReceipt>) -> Resul
         transactions.push(transaction(index, tx, &receipt, &header)?);
         logs.take(index, receipt)?;
     }
-    Ok(FetchedBlock { block: header, transactions, logs: logs.list })
+    let credits = mints(&block).chain(withdrawals::credits(&block)).collect();
+    Ok(FetchedBlock { block: header, transactions, logs: logs.list, credits })
+}
+
+/// Coins that deposits brought from the chain below, also if their calls failed.
+fn mints(block: &RawBlock) -> impl Iterator<Item = CreditEvent> {
+    (0..).zip(&block.transactions).filter(|(_, tx)| is_deposit(tx)).filter_map(|(tx_index, tx)| {
+        let amount = tx.mint.map(|mint| mint.0).filter(|mint| !mint.is_zero())?;
+        Some(CreditEvent { to: tx.from.0, amount, source: CreditSource::Mint { tx_index } })
+    })
 }
 
 fn header(block: &RawBlock) -> Result<Block, CheckError> {

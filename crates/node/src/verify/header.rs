@@ -89,7 +89,7 @@ fn bytes(field: &Option<LooseBytes>) -> Option<&alloy_primitives::Bytes> {
     field.as_ref()?.get()
 }
 
-pub(super) fn hash(field: &Option<LooseBytes>) -> Option<B256> {
+pub(crate) fn hash(field: &Option<LooseBytes>) -> Option<B256> {
     B256::try_from(&bytes(field)?[..]).ok()
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use alloy_primitives::{Address, B256, Bloom, keccak256};
 use alloy_rlp::Encodable;
+use foldhash::fast::RandomState;
 
 use super::rlp::list;
 use crate::decode::{RawLog, RawReceipt};
@@ -63,8 +64,8 @@ fn encode_log(log: &RawLog, out: &mut Vec<u8>) {
 /// Computes the blooms of one block's receipts, hashing each distinct address and topic once.
 #[derive(Debug, Default)]
 pub(super) struct Blooms {
-    addresses: HashMap<Address, B256>,
-    topics: HashMap<B256, B256>,
+    addresses: HashMap<Address, B256, RandomState>,
+    topics: HashMap<B256, B256, RandomState>,
 }
 
 impl Blooms {

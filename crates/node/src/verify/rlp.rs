@@ -3,7 +3,7 @@
 use alloy_rlp::Header;
 
 /// Appends a list whose items are appended by `fill`.
-pub(super) fn list(out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
+pub(crate) fn list(out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     fill(out);
     let mut bytes = [0; 9];

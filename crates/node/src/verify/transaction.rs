@@ -45,6 +45,11 @@ impl TxType {
     }
 }
 
+/// Whether it brings coins from the chain below.
+pub(super) fn is_deposit(tx: &RawTransaction) -> bool {
+    tx.tx_type.is_some_and(|tx_type| tx_type.0 == TxType::Deposit as u64)
+}
+
 /// Appends the encoding. None if a field of the type is missing; `out` is then incomplete.
 pub(super) fn encode(tx: &RawTransaction, tx_type: TxType, out: &mut Vec<u8>) -> Option<()> {
     if tx_type != TxType::Legacy {

@@ -241,15 +241,20 @@ async fn retry_after_and_the_rate_limit_are_respected() {
 
 #[tokio::test]
 async fn one_rejection_delays_only_its_request() {
-    let node = FakeNode::start(Chain::new(10)).await;
-    let client = node.client();
-    client.head().await.unwrap();
-    node.behave(at_first(1, "eth_getBlockReceipts", Reply::RetryAfter(60)));
-    let start = Instant::now();
-    client.find_block(7).await.unwrap().unwrap();
-    assert!(start.elapsed() < Duration::from_millis(250), "{:?}", start.elapsed());
-    let status = client.status();
-    assert_eq!((status.retries, status.requests_per_second), (1, None), "{status:?}");
+    // The quickest of a few: other work on the machine may delay one.
+    let mut quickest = Duration::MAX;
+    for _ in 0..8 {
+        let node = FakeNode::start(Chain::new(10)).await;
+        let client = node.client();
+        client.head().await.unwrap();
+        node.behave(at_first(1, "eth_getBlockReceipts", Reply::RetryAfter(60)));
+        let start = Instant::now();
+        client.find_block(7).await.unwrap().unwrap();
+        quickest = quickest.min(start.elapsed());
+        let status = client.status();
+        assert_eq!((status.retries, status.requests_per_second), (1, None), "{status:?}");
+    }
+    assert!(quickest < Duration::from_millis(250), "{quickest:?}");
 }
 
 #[tokio::test]

@@ -104,7 +104,10 @@ fn acknowledged_data_survives_a_power_loss_and_no_row_is_wrong() {
         let data = folder.path().join("image");
         let what = write_image(&recording, cut, &mut rng, &data);
         let acknowledged = recording.acknowledged(cut);
-        let outcome = catch_unwind(AssertUnwindSafe(|| match EmbeddedStore::open(&data, options()) {
+        // The journals of every second image become tables.
+        let replayed_bytes = if number % 2 == 0 { 0 } else { u64::MAX };
+        let options = StoreOptions { replayed_bytes, ..options() };
+        let outcome = catch_unwind(AssertUnwindSafe(|| match EmbeddedStore::open(&data, options) {
             Ok(store) => {
                 block_on(expected.check(&store, &|| store.reader().fingerprint(), &acknowledged)).unwrap();
                 None

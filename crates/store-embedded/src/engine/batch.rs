@@ -1,13 +1,17 @@
+use std::collections::BTreeMap;
+
 use fjall::{OwnedWriteBatch, PersistMode, UserKey, UserValue};
 use store::StoreError;
 
 use super::{Engine, commit_row, errors::store_error, group::Group, opened::Opened};
 use crate::keys::{Key, Table};
 
+/// A key and its new value; None deletes the row.
+type Item = (UserKey, Option<UserValue>);
+
 /// A set of writes that is committed atomically.
 pub(crate) struct Batch {
-    /// None deletes the row.
-    items: Vec<(Group, UserKey, Option<UserValue>)>,
+    items: BTreeMap<Table, Vec<Item>>,
     engine: Engine,
     /// Whether a response may depend on any of the rows.
     affects_responses: bool,
@@ -17,18 +21,22 @@ pub(crate) struct Batch {
 
 impl Batch {
     pub(super) fn new(engine: Engine) -> Self {
-        Self { items: Vec::new(), engine, affects_responses: false, reverts: false }
+        Self { items: BTreeMap::new(), engine, affects_responses: false, reverts: false }
     }
 
     pub(crate) fn put(&mut self, table: Table, key: &Key, value: impl Into<UserValue>) {
         self.affects_responses |= table.affects_responses();
-        self.items.push((table.group(), key.in_table(table).as_ref().into(), Some(value.into())));
+        self.push(table, key, Some(value.into()));
     }
 
     pub(crate) fn delete(&mut self, table: Table, key: &Key) {
         self.affects_responses |= table.affects_responses();
         self.reverts |= table == Table::Block;
-        self.items.push((table.group(), key.in_table(table).as_ref().into(), None));
+        self.push(table, key, None);
+    }
+
+    fn push(&mut self, table: Table, key: &Key, value: Option<UserValue>) {
+        self.items.entry(table).or_default().push((key.in_table(table).as_ref().into(), value));
     }
 
     /// Returns when the writes survive a crash of the process.
@@ -46,9 +54,10 @@ impl Batch {
         if items.is_empty() {
             return Ok(());
         }
+        let items = in_order(items);
         let shared = &engine.shared;
         engine.writable(&mut shared.commits())?;
-        engine.wait_for_capacity(items.len())?;
+        engine.wait_for_capacity(items.iter().map(|(_, items)| items.len()).sum())?;
         let mut commits = shared.commits();
         let opened = engine.writable(&mut commits)?;
         let number = commits.last + 1;
@@ -69,13 +78,34 @@ impl Batch {
     }
 }
 
+/// Sorted by key, with the last change of each row: the engine finds the place of a row faster near that of the one before, now
+/// and when it replays the batch.
+fn in_order(items: BTreeMap<Table, Vec<Item>>) -> Vec<(Group, Vec<Item>)> {
+    let sorted = |(table, mut items): (Table, Vec<Item>)| {
+        items.sort_by(|(one, _), (other, _)| one.cmp(other));
+        items.dedup_by(|later, kept| {
+            let is_same = later.0 == kept.0;
+            if is_same {
+                kept.1 = later.1.take();
+            }
+            is_same
+        });
+        (table.group(), items)
+    };
+    items.into_iter().map(sorted).collect()
+}
+
 /// The rows as an engine batch, with the commit number in every keyspace.
-fn numbered(opened: &Opened, items: Vec<(Group, UserKey, Option<UserValue>)>, number: u64) -> OwnedWriteBatch {
-    let mut batch = OwnedWriteBatch::with_capacity(opened.db.clone(), items.len() + Group::ALL.len());
-    for (group, key, value) in items {
-        match value {
-            Some(value) => batch.insert(opened.keyspace(group), key, value),
-            None => batch.remove(opened.keyspace(group), key),
+fn numbered(opened: &Opened, items: Vec<(Group, Vec<Item>)>, number: u64) -> OwnedWriteBatch {
+    let rows: usize = items.iter().map(|(_, items)| items.len()).sum();
+    let mut batch = OwnedWriteBatch::with_capacity(opened.db.clone(), rows + Group::ALL.len());
+    for (group, items) in items {
+        let keyspace = opened.keyspace(group);
+        for (key, value) in items {
+            match value {
+                Some(value) => batch.insert(keyspace, key, value),
+                None => batch.remove(keyspace, key),
+            }
         }
     }
     let (key, value) = commit_row::row(number);
@@ -83,4 +113,21 @@ fn numbered(opened: &Opened, items: Vec<(Group, UserKey, Option<UserValue>)>, nu
         batch.insert(opened.keyspace(group), key, value);
     }
     batch
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_in_the_order_of_their_keys_and_the_last_change_of_one_stays() {
+        let item = |key: u8, value: Option<&[u8]>| (UserKey::from([key]), value.map(UserValue::from));
+        let tokens = vec![item(2, Some(b"first")), item(1, None), item(2, None), item(1, Some(b"last"))];
+        let items = BTreeMap::from([(Table::Token, tokens), (Table::Block, vec![item(7, Some(b"block"))])]);
+        let expected = [
+            (Group::Dense, vec![item(7, Some(b"block"))]),
+            (Group::State, vec![item(1, Some(b"last")), item(2, None)]),
+        ];
+        assert_eq!(in_order(items), expected);
+    }
 }

@@ -20,6 +20,12 @@ const START: u8 = 1;
 const ITEM: u8 = 2;
 const END: u8 = 3;
 const MAGIC: &[u8] = b"FJL\x03";
+/// Value types and compressions of items.
+const VALUE: u8 = 0;
+const TOMBSTONE: u8 = 1;
+const UNCOMPRESSED: u8 = 0;
+/// Bytes of the end of a batch.
+const END_BYTES: usize = 13;
 /// Bytes of an item before its key.
 const ITEM_HEAD: usize = 21;
 const READ_BYTES: usize = 256 << 10;
@@ -134,6 +140,40 @@ fn only_zeros_from(path: &Path, offset: u64) -> io::Result<bool> {
     }
 }
 
+/// A change of one row, as it is in the file.
+pub(super) struct Change<'a> {
+    pub(super) keyspace: u64,
+    pub(super) key: &'a [u8],
+    /// None: the row is deleted.
+    pub(super) value: Option<&'a [u8]>,
+}
+
+/// Passes on the changes of all frames, in order. The frames must have been scanned. None if one has a form in which this version
+/// does not write them.
+pub(super) fn changes<'a>(journal: &'a [u8], mut seen: impl FnMut(Change<'a>)) -> Option<()> {
+    let mut rest = journal;
+    while rest.first() == Some(&START) {
+        let (head, items) = rest.split_at_checked(13)?;
+        rest = items;
+        for _ in 0..u32::from_le_bytes(*head.get(1..)?.first_chunk()?) {
+            let (head, after) = rest.split_at_checked(ITEM_HEAD)?;
+            let (key, after) =
+                after.split_at_checked(usize::from(u16::from_le_bytes(*head.get(11..)?.first_chunk()?)))?;
+            let value_bytes = u32::from_le_bytes(*head.get(17..)?.first_chunk()?);
+            let (value, after) = after.split_at_checked(usize::try_from(value_bytes).ok()?)?;
+            let value = match head {
+                [ITEM, VALUE, UNCOMPRESSED, ..] => Some(value),
+                [ITEM, TOMBSTONE, UNCOMPRESSED, ..] => None,
+                _ => return None,
+            };
+            seen(Change { keyspace: u64::from_le_bytes(*head.get(3..)?.first_chunk()?), key, value });
+            rest = after;
+        }
+        rest = rest.get(END_BYTES..)?;
+    }
+    Some(())
+}
+
 struct FrameReader<R> {
     reader: R,
     position: u64,
@@ -195,7 +235,7 @@ impl<R: Read> FrameReader<R> {
             seen(key);
         }
         let whole = count > 0
-            && self.fill(13)?
+            && self.fill(END_BYTES)?
             && self.buffer.first() == Some(&END)
             && self.buffer.ends_with(MAGIC)
             && u64::from_le_bytes(self.number(1)) == checksum.digest();
@@ -266,6 +306,19 @@ mod tests {
             assert!(!scan.is_clean || scan.frames == 3, "bit {bit} is not detected");
             assert!(scan.frames >= hit && scan.frames < 3, "bit {bit}: {scan:?}");
         }
+    }
+
+    #[test]
+    fn changes_are_read_in_order_up_to_the_end() {
+        let bytes = [frame(3, 1), frame_of(5, b"key", b"row"), vec![0; 100]].concat();
+        let mut found = Vec::new();
+        changes(&bytes, |change| found.push((change.keyspace, change.key, change.value))).unwrap();
+        let (key, value) = commit_row::row(1);
+        assert_eq!(found, [(7, key, Some(&value[..])), (7, b"key", Some(b"row"))]);
+        let mut compressed = frame(3, 1);
+        compressed[13 + 2] = 1;
+        assert!(changes(&compressed, |_| ()).is_none());
+        assert!(changes(&bytes[..30], |_| ()).is_none());
     }
 
     #[test]

@@ -19,6 +19,8 @@ use super::{
 pub(super) struct Journals {
     /// The number of the last complete commit; None if there is none.
     pub(super) last: Option<u64>,
+    /// Bytes of complete commits.
+    bytes: u64,
     /// The first unreadable position.
     pub(super) damage: Option<Damage>,
     /// The journal that the engine would append to.
@@ -60,7 +62,7 @@ impl Damage {
 pub(super) fn read(index: &Path) -> Result<Journals, StoreError> {
     let files = list(index)?;
     let mut order = Order::default();
-    let mut active = None;
+    let (mut active, mut bytes) = (None, 0);
     for (position, (id, path)) in files.iter().enumerate() {
         let is_active = position + 1 == files.len();
         let follows =
@@ -79,20 +81,30 @@ pub(super) fn read(index: &Path) -> Result<Journals, StoreError> {
             }
             let is_newest = behind.len() == in_this;
             let damage = Damage { path: path.clone(), offset, later, behind, keys_behind, is_newest };
-            return Ok(Journals { last: order.commit, damage: Some(damage), active: None });
+            return Ok(Journals { last: order.commit, bytes: bytes + offset, damage: Some(damage), active: None });
         }
+        bytes += scan.as_ref().map_or(0, |scan| scan.end);
         active = scan;
     }
-    Ok(Journals { last: order.commit, damage: None, active })
+    Ok(Journals { last: order.commit, bytes, damage: None, active })
+}
+
+/// Journals that the engine can open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Prepared {
+    /// The number of the last commit; None if there is none.
+    pub(super) last: Option<u64>,
+    pub(super) bytes: u64,
 }
 
 /// Prepares the journals for the engine: truncates what a crash left at their end, and rejects any other damage.
-pub(super) fn prepare(index: &Path, durable: u64) -> Result<Option<u64>, StoreError> {
+pub(super) fn prepare(index: &Path, durable: u64) -> Result<Prepared, StoreError> {
     let journals = read(index)?;
+    let prepared = Prepared { last: journals.last, bytes: journals.bytes };
     let Some(damage) = journals.damage else {
         return match journals.last {
             Some(last) if last < durable => Err(StoreError::Damaged { found: describe_cut(last, durable) }),
-            last => Ok(last),
+            _ => Ok(prepared),
         };
     };
     if !damage.is_crash(journals.last, durable) {
@@ -105,7 +117,7 @@ pub(super) fn prepare(index: &Path, durable: u64) -> Result<Option<u64>, StoreEr
         "a crash left an unfinished commit at the end of the journal: it is dropped"
     );
     truncate(&damage.path, damage.offset).map_err(from_io_error)?;
-    Ok(journals.last)
+    Ok(prepared)
 }
 
 pub(super) fn describe_cut(last: u64, durable: u64) -> String {

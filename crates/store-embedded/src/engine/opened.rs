@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fjall::{Database, Keyspace, PersistMode, Readable, Snapshot};
+use fjall::{CompressionType, Database, Keyspace, PersistMode, Readable, Snapshot};
 use store::StoreError;
 
 use super::{
@@ -16,6 +16,7 @@ use super::{
     group::Group,
     journals,
     manifest::{self, Age},
+    replay::Replay,
     watermark,
 };
 
@@ -33,6 +34,8 @@ pub(crate) struct EngineOptions {
     pub(crate) write_buffer_bytes: u64,
     /// Maximum open file descriptors of the engine.
     pub(crate) descriptors: usize,
+    /// Journals of more bytes become tables when the index is opened.
+    pub(crate) replayed_bytes: u64,
 }
 
 /// The engine has its own folder, so that other files can be stored next to it.
@@ -54,10 +57,13 @@ impl Opened {
         let lock = lock(&index)?;
         let durable = watermark::read(data)?;
         check(&index, durable)?;
-        let last = journals::prepare(&index, durable.unwrap_or(0))?;
+        let (last, replay) = Replay::begin(&index, durable.unwrap_or(0), options.replayed_bytes)?;
         // The engine takes the same lock.
         drop(lock);
         let opened = Self::start(&index, options)?;
+        if let Some(replay) = replay {
+            replay.run(&opened.groups)?;
+        }
         let number = opened.last_commit()?;
         if last.is_some_and(|last| last != number) || number < durable.unwrap_or(0) {
             let durable = durable.unwrap_or(0).max(last.unwrap_or(0));
@@ -71,7 +77,8 @@ impl Opened {
         let cached = options.descriptors.saturating_sub(WORKING_DESCRIPTORS).max(MIN_CACHED);
         let start = || -> fjall::Result<Self> {
             let builder = Database::builder(index).cache_size(options.cache_bytes).max_cached_files(Some(cached));
-            let db = builder.max_journaling_size(JOURNAL_BYTES).open()?;
+            let builder = builder.max_journaling_size(JOURNAL_BYTES).journal_compression(CompressionType::None);
+            let db = builder.open()?;
             let open = |group: Group| db.keyspace(group.name(), || group.options(options.write_buffer_bytes));
             let groups = [open(Group::Dense)?, open(Group::Lookup)?, open(Group::Lists)?, open(Group::State)?];
             Ok(Self { db, groups })

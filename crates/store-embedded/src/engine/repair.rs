@@ -13,6 +13,7 @@ use super::{
     journals::{self, Journals},
     manifest,
     opened::{EngineOptions, Opened, index_folder, lock},
+    replay,
     watermark::{self, Watermark, sync_folder},
 };
 use crate::keys::{Table, number_in_key};
@@ -66,6 +67,7 @@ pub(crate) fn repair(data: &Path, options: &EngineOptions) -> Result<Option<Repa
     };
     let lock = lock(&index)?;
     manifest::check(&index, manifest::Age::Used)?;
+    replay::put_back(&index).map_err(from_io_error)?;
     let journals = journals::read(&index)?;
     // An unreadable watermark is ignored; the commits themselves are checked below.
     let durable = watermark::read(data).unwrap_or(None);

@@ -6,6 +6,9 @@ use store::StoreError;
 use super::{errors::store_error, opened::Opened, reopening};
 use crate::keys::{Key, Table};
 
+/// The value of a row.
+pub(crate) type Row = UserValue;
+
 /// A consistent snapshot of all tables.
 pub(crate) struct View {
     /// None if it was taken during a reopen of the engine.

@@ -22,7 +22,7 @@ enum Origin {
 macro_rules! tables {
     ($($(#[$doc:meta])+ $table:ident = $tag:literal, $group:ident, $origin:ident;)+) => {
         /// The discriminant is the table's tag on disk: it never changes, and is never reused.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub(crate) enum Table {
             $($(#[$doc])+ $table = $tag,)+
@@ -71,6 +71,8 @@ tables! {
     LogSource = 0x1a, Dense, Chain;
     /// NFT id -> token, and its id there.
     Nft = 0x1b, Dense, Chain;
+    /// credit id -> row.
+    Credit = 0x1c, Dense, Chain;
     /// hash prefix, number -> nothing.
     BlockByHash = 0x20, Lookup, Chain;
     /// hash prefix, transaction id -> nothing.

@@ -110,7 +110,8 @@ impl<'a> Cursor<'a> {
 
     fn load_at(&mut self, chunk: u32, id: u64) -> Result<(), StoreError> {
         self.following = None;
-        self.take(&self.list.chunk(chunk)?)?;
+        let read = self.list.chunk(chunk)?;
+        self.take(&read)?;
         self.skip_to(id);
         self.fill()
     }

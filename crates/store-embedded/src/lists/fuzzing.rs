@@ -52,7 +52,8 @@ struct Index {
 
 static INDEX: LazyLock<Mutex<Index>> = LazyLock::new(|| {
     let folder = TempDir::new().expect("a temporary folder");
-    let options = EngineOptions { cache_bytes: 8 << 20, write_buffer_bytes: 16 << 20, descriptors: 64 };
+    let options =
+        EngineOptions { cache_bytes: 8 << 20, write_buffer_bytes: 16 << 20, descriptors: 64, replayed_bytes: u64::MAX };
     Mutex::new(Index { engine: Engine::open(folder.path(), options).expect("a new index"), _folder: folder })
 });
 

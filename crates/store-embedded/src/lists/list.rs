@@ -1,10 +1,13 @@
 //! Reads a list: its length, the entry at a rank, and the rank of an id.
 
-use std::cell::{Cell, RefCell};
+use std::{
+    cell::{Cell, RefCell},
+    sync::Arc,
+};
 
 use store::StoreError;
 
-use super::chunk::{Chunk, Entry, Role};
+use super::chunk::{Chunk, Role};
 use crate::{
     engine::{Rows, View},
     keys::{Key, ListKey, Table},
@@ -13,9 +16,9 @@ use crate::{
 pub(crate) struct List<'a> {
     view: &'a View,
     key: ListKey,
-    tail: Chunk,
+    tail: Arc<Chunk>,
     /// The chunk read last: neighbouring ranks are often read together.
-    recent: RefCell<Option<Chunk>>,
+    recent: RefCell<Option<Arc<Chunk>>>,
     entries_read: Cell<u64>,
 }
 
@@ -25,13 +28,13 @@ impl<'a> List<'a> {
             Some(row) => Chunk::from_row(&row)?,
             None => Chunk::default(),
         };
-        Ok(Self { view, key, tail, recent: RefCell::new(None), entries_read: Cell::new(0) })
+        Ok(Self { view, key, tail: Arc::new(tail), recent: RefCell::new(None), entries_read: Cell::new(0) })
     }
 
     /// Another handle on the same list, for another thread.
     pub(crate) fn reopen(&self) -> Self {
         let Self { view, key, tail, .. } = self;
-        Self { view, key: *key, tail: tail.clone(), recent: RefCell::new(None), entries_read: Cell::new(0) }
+        Self { view, key: *key, tail: Arc::clone(tail), recent: RefCell::new(None), entries_read: Cell::new(0) }
     }
 
     pub(crate) fn total(&self, role: Role) -> u64 {
@@ -48,19 +51,19 @@ impl<'a> List<'a> {
         self.entries_read.get()
     }
 
-    pub(crate) fn chunk(&self, number: u32) -> Result<Chunk, StoreError> {
+    pub(crate) fn chunk(&self, number: u32) -> Result<Arc<Chunk>, StoreError> {
         if number == self.tail.number() {
-            return Ok(self.tail.clone());
+            return Ok(Arc::clone(&self.tail));
         }
         if let Some(recent) = self.recent.borrow().as_ref()
             && recent.number() == number
         {
-            return Ok(recent.clone());
+            return Ok(Arc::clone(recent));
         }
         let row = self.view.get(Table::chunks_of(self.key.kind), &Key::chunk(self.key, number))?;
-        let chunk = Chunk::from_row(&row.ok_or(StoreError::Corrupt("a chunk of a list is missing"))?)?;
+        let chunk = Arc::new(Chunk::from_row(&row.ok_or(StoreError::Corrupt("a chunk of a list is missing"))?)?);
         self.entries_read.set(self.entries_read.get() + chunk.len());
-        *self.recent.borrow_mut() = Some(chunk.clone());
+        *self.recent.borrow_mut() = Some(Arc::clone(&chunk));
         Ok(chunk)
     }
 
@@ -70,28 +73,29 @@ impl<'a> List<'a> {
             return Ok(self.total(role));
         };
         let chunk = self.chunk(number)?;
-        let below = chunk.decode()?.into_iter().take_while(|entry| entry.id < id);
-        Ok(chunk.before(role) + below.filter(|entry| role.matches(entry.roles)).count() as u64)
+        let mut ids = Vec::new();
+        chunk.collect_ids(role, &mut ids)?;
+        Ok(chunk.before(role) + ids.partition_point(|entry| *entry < id) as u64)
     }
 
     /// The ids at the given ranks among the entries of a role. The cost is that of their chunks.
     pub(crate) fn at_ranks(&self, role: Role, ranks: impl Iterator<Item = u64>) -> Result<Vec<u64>, StoreError> {
         let mut ids = Vec::new();
-        let mut open: Option<(Chunk, Vec<Entry>)> = None;
+        let (mut open, mut entries): (Option<Arc<Chunk>>, Vec<u64>) = (None, Vec::new());
         for rank in ranks {
             let holds = |chunk: &Chunk| (chunk.before(role)..chunk.through(role)).contains(&rank);
-            if !open.as_ref().is_some_and(|(chunk, _)| holds(chunk)) {
+            if !open.as_ref().is_some_and(|chunk| holds(chunk)) {
                 let number = match role {
                     Role::Any => Chunk::holding(rank),
                     _ => self.first_chunk(|chunk| chunk.through(role) > rank)?,
                 };
                 let chunk = self.chunk(number.ok_or(StoreError::Corrupt("a list is shorter than its count"))?)?;
-                let entries = chunk.decode()?.into_iter().filter(|entry| role.matches(entry.roles)).collect();
-                open = Some((chunk, entries));
+                chunk.collect_ids(role, &mut entries)?;
+                open = Some(chunk);
             }
-            if let Some((chunk, entries)) = &open {
+            if let Some(chunk) = &open {
                 let position = usize::try_from(rank - chunk.before(role)).unwrap_or(usize::MAX);
-                ids.push(entries.get(position).ok_or(StoreError::Corrupt("a chunk is shorter than its count"))?.id);
+                ids.push(*entries.get(position).ok_or(StoreError::Corrupt("a chunk is shorter than its count"))?);
             }
         }
         Ok(ids)
@@ -117,7 +121,7 @@ impl<'a> List<'a> {
         let (mut low, mut stride) = (near, 1_u32);
         loop {
             let probe = low.saturating_add(stride).min(self.tail.number());
-            if holds(&self.chunk(probe)?) {
+            if holds(self.chunk(probe)?.as_ref()) {
                 return self.search(low, probe, holds).map(Some);
             }
             (low, stride) = (probe + 1, stride.saturating_mul(2));
@@ -128,7 +132,7 @@ impl<'a> List<'a> {
     fn search(&self, mut low: u32, mut high: u32, holds: impl Fn(&Chunk) -> bool) -> Result<u32, StoreError> {
         while low < high {
             let middle = low + (high - low) / 2;
-            if holds(&self.chunk(middle)?) {
+            if holds(self.chunk(middle)?.as_ref()) {
                 high = middle;
             } else {
                 low = middle + 1;
@@ -146,7 +150,7 @@ impl<'a> List<'a> {
             &Key::chunk(self.key, tail.max(first)),
         );
         // The open chunk is in another table, after all others.
-        Chunks { list: self, rows, tail: (number < tail).then_some(&self.tail) }
+        Chunks { list: self, rows, tail: (number < tail).then_some(self.tail.as_ref()) }
     }
 }
 

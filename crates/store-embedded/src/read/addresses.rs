@@ -52,7 +52,9 @@ impl ReadSnapshot {
         let token = token
             .filter(TokenMetadata::is_read)
             .map(|metadata| TokenName { symbol: metadata.symbol, name: metadata.name });
-        Ok(AddressFacts { code_hash: self.code_hash(id)?, token })
+        let code_hash = self.code_hash(id)?;
+        let has_no_code = code_hash.is_none() && self.is_code_known(id)?;
+        Ok(AddressFacts { code_hash, has_no_code, token })
     }
 
     pub(crate) fn find_address(&self, address: Address) -> Result<Option<AddressSummary>, StoreError> {
@@ -66,7 +68,7 @@ impl ReadSnapshot {
         let last_transfer_tx = transfers.last().map(|id| self.transfer_row(id).map(|row| row.tx)).transpose()?;
         let last_tx = transactions.last().max(involved.last()).max(last_transfer_tx);
         let last_tx_block = last_tx.map(|tx| self.transaction_row(tx).map(|row| row.block_number)).transpose()?;
-        let last_seen = last_tx_block.max(mined.last()).unwrap_or(first_seen);
+        let last_seen = last_tx_block.max(mined.last()).max(self.last_credited(id)?).unwrap_or(first_seen);
         let (first_seen, last_seen) = match self.find_internal_activity(address)? {
             Some(internal) => (first_seen.min(internal.first_block), last_seen.max(internal.last_block)),
             None => (first_seen, last_seen),

@@ -18,6 +18,10 @@ impl ReadSnapshot {
         Ok(row.and_then(|row| B256::try_from(row.as_ref()).ok()))
     }
 
+    pub(super) fn is_code_known(&self, id: AddressId) -> Result<bool, StoreError> {
+        Ok(self.view.get(Table::CodeHash, &Key::id(id))?.is_some())
+    }
+
     pub(crate) fn find_code(&self, code_hash: B256) -> Result<Option<Bytes>, StoreError> {
         Ok(self.view.get(Table::Code, &Key::hash(&code_hash))?.map(|code| Bytes::copy_from_slice(&code)))
     }

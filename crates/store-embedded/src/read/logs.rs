@@ -7,7 +7,7 @@ use super::{
     snapshot::ReadSnapshot,
 };
 use crate::{
-    keys::{AddressId, Key, ListKind, LogId, SourceId, Table, TopicId, number_in_key},
+    keys::{AddressId, Key, ListKind, SourceId, Table, TopicId, number_in_key},
     lists::{List, Role},
     reader::EmbeddedReader,
     rows::{LogRow, LogSource, topic_from_row},
@@ -26,7 +26,10 @@ impl ReadSnapshot {
         let complete_from = self.tip().map(|tip| tip.start_block);
         let Some(conditions) = self.log_conditions(filter)? else { return Ok(LogPage::empty(complete_from)) };
         let Page { items, total } = self.select(&conditions, filter.blocks, |totals| totals.logs, page)?;
-        let items = items.into_iter().map(|id| self.hydrate_log(id)).collect::<Result<_, StoreError>>()?;
+        let rows = self.rows(Table::Log, &items)?;
+        let rows = rows.iter().map(|row| LogRow::from_row(row)).collect::<Result<Vec<_>, _>>()?;
+        self.read_positions(rows.iter().map(|row| row.tx))?;
+        let items = rows.into_iter().map(|row| self.hydrate_log(row)).collect::<Result<_, StoreError>>()?;
         Ok(LogPage { page: Page { items, total }, complete_from })
     }
 
@@ -75,13 +78,16 @@ impl ReadSnapshot {
     }
 
     fn topic(&self, id: TopicId) -> Result<B256, StoreError> {
+        if let Some(topic) = self.topics.borrow().get(&id) {
+            return Ok(*topic);
+        }
         let row = self.view.get(Table::LogTopic, &Key::id(id))?;
-        topic_from_row(&row.ok_or(StoreError::Corrupt("a topic is missing"))?)
+        let topic = topic_from_row(&row.ok_or(StoreError::Corrupt("a topic is missing"))?)?;
+        self.topics.borrow_mut().insert(id, topic);
+        Ok(topic)
     }
 
-    fn hydrate_log(&self, id: LogId) -> Result<IndexedLog, StoreError> {
-        let row = self.view.get(Table::Log, &Key::id(id))?;
-        let row = LogRow::from_row(&row.ok_or(StoreError::Corrupt("a log is missing"))?)?;
+    fn hydrate_log(&self, row: LogRow) -> Result<IndexedLog, StoreError> {
         let source = self.view.get(Table::LogSource, &Key::id(row.source))?;
         let source = LogSource::from_row(&source.ok_or(StoreError::Corrupt("the source of a log is missing"))?)?;
         let position = self.transaction_position(row.tx)?;

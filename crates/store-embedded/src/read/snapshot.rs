@@ -1,20 +1,20 @@
-use std::{
-    cell::{Cell, RefCell},
-    collections::HashMap,
-    sync::Arc,
-};
+use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
-use domain::{Address, BlockNumber, BlockRange, TokenMetadata};
+use domain::{Address, B256, BlockNumber, BlockRange, TokenMetadata};
 use store::{ChainTotals, StoreError};
 
 use super::{caches::ReadCaches, checkpoints::CheckpointCache, positions::TransactionPosition, settled::SettledFloor};
 use crate::{
-    engine::{Engine, Epoch, View},
-    keys::{AddressId, Key, PartyId, Table, TxId, number_in_key},
+    cache::FastMap,
+    engine::{Engine, Epoch, Row, View},
+    keys::{AddressId, Key, PartyId, Table, TopicId, TxId, number_in_key},
     meta::{self, Tip},
-    rows::{AddressRow, BlockRow},
+    rows::{AddressRow, BlockRow, PoolRow},
     undo,
 };
+
+/// How many rows of a range may be passed over for one that is wanted: together they take about as long as a read by key.
+const SPARSE: u64 = 4;
 
 /// A snapshot of the index for one query.
 pub(crate) struct ReadSnapshot {
@@ -27,8 +27,11 @@ pub(crate) struct ReadSnapshot {
     pub(super) token_metadata: RefCell<HashMap<AddressId, TokenMetadata>>,
     /// Parties of internal transactions read so far.
     pub(super) parties: RefCell<HashMap<PartyId, Address>>,
-    /// The last transaction of an event: neighbours in a list are often of the same one.
-    pub(super) event_transaction: Cell<Option<(TxId, TransactionPosition)>>,
+    /// The transactions of events read so far: neighbours in a list are often of the same one.
+    pub(super) event_transactions: RefCell<FastMap<TxId, TransactionPosition>>,
+    /// Pools and topics read so far, which a page repeats, too.
+    pub(super) pools: RefCell<FastMap<AddressId, PoolRow>>,
+    pub(super) topics: RefCell<FastMap<TopicId, B256>>,
     /// No block below this one can be reverted.
     pub(super) settled_floor: SettledFloor,
 }
@@ -46,7 +49,9 @@ impl ReadSnapshot {
             caches,
             token_metadata: RefCell::default(),
             parties: RefCell::default(),
-            event_transaction: Cell::default(),
+            event_transactions: RefCell::default(),
+            pools: RefCell::default(),
+            topics: RefCell::default(),
             settled_floor,
         })
     }
@@ -110,6 +115,34 @@ impl ReadSnapshot {
 
     pub(super) fn block_row(&self, number: BlockNumber) -> Result<Arc<BlockRow>, StoreError> {
         self.find_block_row(number)?.ok_or(StoreError::Corrupt("a block is missing below the tip"))
+    }
+
+    /// The rows with these ids of a table without gaps, for ids that ascend or descend. Where they lie close, one range has them
+    /// all.
+    pub(super) fn rows(&self, table: Table, ids: &[u64]) -> Result<Vec<Row>, StoreError> {
+        let missing = || StoreError::Corrupt("a row of a list is missing");
+        let (Some(&first), Some(&last)) = (ids.first(), ids.last()) else { return Ok(Vec::new()) };
+        let (low, high) = (first.min(last), first.max(last));
+        let is_close = ids.len() > 1 && (high - low) / SPARSE < ids.len() as u64;
+        if !is_close || !(ids.is_sorted_by(|one, next| one < next) || ids.is_sorted_by(|one, next| one > next)) {
+            return ids.iter().map(|id| self.view.get(table, &Key::id(*id))?.ok_or_else(missing)).collect();
+        }
+        let (mut wanted, mut rows) = (ids.to_vec(), Vec::with_capacity(ids.len()));
+        wanted.sort_unstable();
+        let mut wanted = wanted.into_iter().peekable();
+        for row in self.view.range(table, &Key::id(low), &Key::id(high + 1)) {
+            let (key, row) = row?;
+            if wanted.next_if_eq(&number_in_key(&key, 0)?).is_some() {
+                rows.push(row);
+            }
+        }
+        if rows.len() != ids.len() {
+            return Err(missing());
+        }
+        if first > last {
+            rows.reverse();
+        }
+        Ok(rows)
     }
 
     /// The indexed blocks of a range, as a half-open span of numbers.

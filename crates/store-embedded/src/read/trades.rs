@@ -50,7 +50,10 @@ impl ReadSnapshot {
             }
             None => self.select(&conditions, filter.blocks, |totals| totals.trades, page)?,
         };
-        let items = items.into_iter().map(|id| self.hydrate_trade(self.trade_row(id)?));
+        let rows = self.rows(Table::Trade, &items)?;
+        let rows = rows.iter().map(|row| TradeRow::from_row(row)).collect::<Result<Vec<_>, _>>()?;
+        self.read_positions(rows.iter().map(|row| row.tx))?;
+        let items = rows.into_iter().map(|row| self.hydrate_trade(row));
         Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })
     }
 
@@ -134,7 +137,13 @@ impl ReadSnapshot {
     }
 
     fn pool_row(&self, id: AddressId) -> Result<Option<PoolRow>, StoreError> {
-        self.view.get(Table::Pool, &Key::id(id))?.map(|row| PoolRow::from_row(&row)).transpose()
+        if let Some(pool) = self.pools.borrow().get(&id) {
+            return Ok(Some(*pool));
+        }
+        let Some(row) = self.view.get(Table::Pool, &Key::id(id))? else { return Ok(None) };
+        let pool = PoolRow::from_row(&row)?;
+        self.pools.borrow_mut().insert(id, pool);
+        Ok(Some(pool))
     }
 
     fn hydrate_pool(&self, address: Address, row: PoolRow) -> Result<Pool, StoreError> {

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use domain::{B256, Order, Page, PageRequest, Transaction, TransactionEvents, TransactionFilter};
+use domain::{B256, Page, PageRequest, Transaction, TransactionEvents, TransactionFilter};
 use store::{Parties, StoreError, TransactionReader};
 
 use super::{conditions::ReadError, positions::TransactionPosition, snapshot::ReadSnapshot};
@@ -58,31 +58,14 @@ impl ReadSnapshot {
     ) -> Result<Page<Transaction>, ReadError> {
         let parties = Parties::of(filter.address, filter.from, filter.to);
         let Some(conditions) = self.conditions(parties, ListKind::Transactions)? else { return Ok(Page::empty(0)) };
-        if conditions.is_empty() {
-            return Ok(self.list_every(self.id_span(filter.blocks, |totals| totals.transactions)?, page)?);
-        }
         let Page { items, total } = self.select(&conditions, filter.blocks, |totals| totals.transactions, page)?;
-        Ok(Page { items: self.hydrate_transactions(items)?, total })
+        Ok(Page { items: self.hydrate_transactions(&items)?, total })
     }
 
-    fn list_every(&self, span: std::ops::Range<TxId>, page: PageRequest) -> Result<Page<Transaction>, StoreError> {
-        let total = span.end - span.start;
-        let ids: Vec<TxId> = page.ranks(total).map(|rank| span.start + rank).collect();
-        let (Some(&low), Some(&high)) = (ids.iter().min(), ids.iter().max()) else { return Ok(Page::empty(total)) };
-        // The ids of a page are neighbours: one range read serves them all.
-        let rows = self.view.range(Table::Transaction, &Key::id(low), &Key::id(high + 1));
-        let mut items = (low..=high)
-            .zip(rows)
-            .map(|(id, row)| self.hydrate_transaction(id, TransactionRow::from_row(&row?.1)?))
-            .collect::<Result<Vec<_>, _>>()?;
-        if page.order == Order::NewestFirst {
-            items.reverse();
-        }
-        Ok(Page { items, total })
-    }
-
-    fn hydrate_transactions(&self, ids: Vec<TxId>) -> Result<Vec<Transaction>, StoreError> {
-        ids.into_iter().map(|id| self.hydrate_transaction(id, self.transaction_row(id)?)).collect()
+    fn hydrate_transactions(&self, ids: &[TxId]) -> Result<Vec<Transaction>, StoreError> {
+        let rows = self.rows(Table::Transaction, ids)?;
+        let each = ids.iter().zip(rows);
+        each.map(|(id, row)| self.hydrate_transaction(*id, TransactionRow::from_row(&row)?)).collect()
     }
 
     pub(super) fn transaction_row(&self, id: TxId) -> Result<TransactionRow, StoreError> {
@@ -91,10 +74,23 @@ impl ReadSnapshot {
     }
 
     pub(super) fn transaction_position(&self, id: TxId) -> Result<TransactionPosition, StoreError> {
-        if let Some((_, position)) = self.event_transaction.get().filter(|(last, _)| *last == id) {
-            return Ok(position);
+        if let Some(position) = self.event_transactions.borrow().get(&id) {
+            return Ok(*position);
         }
-        let row = self.transaction_row(id)?;
+        self.note_position(id, &self.transaction_row(id)?)
+    }
+
+    /// Reads the transactions of neighbouring events at once.
+    pub(super) fn read_positions(&self, of_events: impl Iterator<Item = TxId>) -> Result<(), StoreError> {
+        let mut ids: Vec<TxId> = of_events.collect();
+        ids.dedup();
+        for (id, row) in ids.iter().zip(self.rows(Table::Transaction, &ids)?) {
+            self.note_position(*id, &TransactionRow::from_row(&row)?)?;
+        }
+        Ok(())
+    }
+
+    fn note_position(&self, id: TxId, row: &TransactionRow) -> Result<TransactionPosition, StoreError> {
         let block = self.block_row(row.block_number)?;
         let tx_index = id.checked_sub(block.totals.transactions).and_then(|index| u32::try_from(index).ok());
         let position = TransactionPosition {
@@ -104,7 +100,7 @@ impl ReadSnapshot {
             block_number: row.block_number,
             timestamp: block.timestamp,
         };
-        self.event_transaction.set(Some((id, position)));
+        self.event_transactions.borrow_mut().insert(id, position);
         Ok(position)
     }
 

@@ -33,7 +33,10 @@ impl ReadSnapshot {
             }
         }
         let Page { items, total } = self.select(&conditions, filter.blocks, |totals| totals.transfers, page)?;
-        let items = items.into_iter().map(|id| self.hydrate_transfer(self.transfer_row(id)?));
+        let rows = self.rows(Table::Transfer, &items)?;
+        let rows = rows.iter().map(|row| TransferRow::from_row(row)).collect::<Result<Vec<_>, _>>()?;
+        self.read_positions(rows.iter().map(|row| row.tx))?;
+        let items = rows.into_iter().map(|row| self.hydrate_transfer(row));
         Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })
     }
 

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Increased by every change of these rows that other versions cannot read.
-pub(super) const LAYOUT: u32 = 0;
+pub(super) const LAYOUT: u32 = 1;
 
 impl RowWriter {
     pub(crate) fn totals(&mut self, totals: &ChainTotals) {
@@ -22,6 +22,7 @@ impl RowWriter {
         self.varint(totals.tokens);
         self.varint(totals.nfts);
         self.varint(totals.approvals);
+        self.varint(totals.credits);
         self.varint(totals.filled_blocks);
         self.varint(totals.untraced_blocks);
         self.amount(&totals.gas_prices);
@@ -47,6 +48,7 @@ impl RowReader<'_> {
             tokens: self.varint()?,
             nfts: self.varint()?,
             approvals: self.varint()?,
+            credits: self.varint()?,
             filled_blocks: self.varint()?,
             untraced_blocks: self.varint()?,
             gas_prices: self.amount()?,
@@ -165,6 +167,7 @@ mod tests {
             tokens: 5_000_000,
             nfts: 300_000_000,
             approvals: 600_000_000,
+            credits: 90_000_000,
             filled_blocks: 60_000_000,
             untraced_blocks: 0,
             gas_prices: U256::from(9_000_000_000_u64) * U256::from(5_000_000_000_u64),
@@ -202,7 +205,7 @@ mod tests {
         });
         assert_eq!(BlockRow::from_row(&after.to_row()).unwrap(), after);
         // Five bytes of the shorter row are zeros of the same fields.
-        assert_eq!((before.to_row().len() - 5, after.to_row().len()), (152, 193));
+        assert_eq!((before.to_row().len() - 5, after.to_row().len()), (156, 197));
     }
 
     #[test]

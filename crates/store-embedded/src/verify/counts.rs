@@ -7,8 +7,8 @@ use super::{Check, Faults, Total, scan, total_of};
 use crate::{
     keys::{Key, Pair, Table, number_in_key},
     rows::{
-        AddressRow, ApprovalRow, BlockRow, CreationRow, LogRow, LogSource, NftRow, PoolRow, TokenRow, TradeRow,
-        TransactionRow, TransferRow, balance_from_row, topic_from_row,
+        AddressRow, ApprovalRow, BlockRow, CreationRow, CreditRow, LogRow, LogSource, NftRow, PoolRow, TokenRow,
+        TradeRow, TransactionRow, TransferRow, balance_from_row, topic_from_row,
     },
 };
 
@@ -84,6 +84,7 @@ fn decode(table: Table, row: &[u8]) -> Result<(), StoreError> {
         Table::LogSource => LogSource::from_row(row).map(drop),
         Table::Nft => NftRow::from_row(row).map(drop),
         Table::Approval => ApprovalRow::from_row(row).map(drop),
+        Table::Credit => CreditRow::from_row(row).map(drop),
         Table::Creation => CreationRow::from_row(row).map(drop),
         Table::Pool => PoolRow::from_row(row).map(drop),
         Table::Token => TokenRow::from_row(row).map(drop),

@@ -3,7 +3,7 @@
 use store::{
     StoreError,
     rules::{
-        Entries, lists_of_block, lists_of_log, lists_of_nft, lists_of_nft_transfer, lists_of_trade,
+        Entries, lists_of_block, lists_of_credit, lists_of_log, lists_of_nft, lists_of_nft_transfer, lists_of_trade,
         lists_of_transaction, lists_of_transfer,
     },
 };
@@ -12,7 +12,7 @@ use super::list_sums::ListSums;
 use crate::{
     engine::View,
     keys::{Key, ListKind, Table, number_in_key},
-    rows::{BlockRow, LogRow, LogSource, NftRow, PoolRow, TokenRow, TradeRow, TransactionRow, TransferRow},
+    rows::{BlockRow, CreditRow, LogRow, LogSource, NftRow, PoolRow, TokenRow, TradeRow, TransactionRow, TransferRow},
 };
 
 /// Tables whose rows are in lists, the tables that they refer to, and the entries of these lists.
@@ -23,6 +23,7 @@ pub(super) const SOURCES: &[(Table, &[Table], Entries)] = &[
     (Table::Trade, &[Table::Transaction, Table::Pool], Entries::Trades),
     (Table::Log, &[Table::LogSource], Entries::Logs),
     (Table::Nft, &[], Entries::Nfts),
+    (Table::Credit, &[], Entries::Credits),
 ];
 
 /// The lists with such entries, if they follow from rows: which transactions involve an address otherwise does not.
@@ -59,6 +60,10 @@ pub(super) fn expect(view: &View, table: Table, id: u64, row: &[u8], sums: &mut 
             let source = LogSource::from_row(&referred(view, Table::LogSource, &Key::id(row.source))?)?;
             let topics = source.topic.into_iter().chain(row.topics);
             sums.expect_in(lists_of_log(source.emitter, row.source, topics), id);
+        }
+        Table::Credit => {
+            let row = CreditRow::from_row(row)?;
+            sums.expect_in(lists_of_credit(row.source, row.to), id);
         }
         Table::Nft => sums.expect_in(lists_of_nft(NftRow::from_row(row)?.token), id),
         _ => {}

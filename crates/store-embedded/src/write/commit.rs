@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use domain::{BalanceSource, BlockChanges, BlockNumber};
 use store::{StoreError, Undo, check_order, rules::Walk};
 
@@ -13,8 +11,9 @@ use super::{
     sweeps::{self, sweep_where_source_changed},
 };
 use crate::{
+    cache::sorted,
     engine::{Batch, Engine, View},
-    keys::{Key, ListKind, Table},
+    keys::{Key, ListKind, Pair, Table},
     meta::{self, Tip},
     token_status::find_token_status,
     undo,
@@ -45,19 +44,16 @@ impl WriteState {
         }
         let (step, totals, day) = walk.finish();
         let Step { mut batch, mut overwrites, moved_tokens, moved_pairs, .. } = step;
-        let mut drifting = BTreeSet::new();
-        for pair in moved_pairs {
-            let key = Key::balance(pair);
-            batch.put(Table::Unranked, &key, []);
-            if find_token_status(&mut overwrites, pair.token)?
-                .is_some_and(|status| status.balance_source == BalanceSource::Calls)
-            {
-                sweeps::mark_balance_pending(&mut batch, &key, last.block.number);
-                drifting.insert(pair.token);
+        let (moved_tokens, moved_pairs) = (sorted(moved_tokens), sorted(moved_pairs));
+        for pairs in moved_pairs.chunk_by(|one, other| one.token == other.token) {
+            let keys = || pairs.iter().map(|pair| Key::balance(*pair));
+            keys().for_each(|key| batch.put(Table::Unranked, &key, []));
+            let Some(Pair { token, .. }) = pairs.first().copied() else { continue };
+            let status = find_token_status(&mut overwrites, token)?;
+            if status.is_some_and(|status| status.balance_source == BalanceSource::Calls) {
+                keys().for_each(|key| sweeps::mark_balance_pending(&mut batch, &key, last.block.number));
+                holders::mark_drifting_balances(&mut overwrites, &view, &mut batch, token, last.block.number)?;
             }
-        }
-        for token in drifting {
-            holders::mark_drifting_balances(&mut overwrites, &view, &mut batch, token, last.block.number)?;
         }
         for token in &moved_tokens {
             metadata::refresh_if_old(&view, &mut batch, *token, last.block.number)?;
@@ -66,7 +62,9 @@ impl WriteState {
         }
         sweep_where_source_changed(&overwrites, &mut batch)?;
         let addresses = &self.addresses;
-        rerank_tokens(&moved_tokens, &mut overwrites, &view, &mut batch, |id| addresses.find(&view, id))?;
+        rerank_tokens(moved_tokens.iter().copied(), &mut overwrites, &view, &mut batch, |id| {
+            addresses.find(&view, id)
+        })?;
         rerank_nfts(&overwrites, &view, &mut batch)?;
         rerank_approvals(&overwrites, &view, &mut batch)?;
         overwrites.write(&mut batch);

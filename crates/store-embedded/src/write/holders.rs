@@ -67,7 +67,7 @@ impl WriteState {
                 changed.insert(token);
             }
         }
-        rerank_tokens(&changed, &mut overwrites, &view, &mut batch, |id| stored_address(&view, id))?;
+        rerank_tokens(changed.iter().copied(), &mut overwrites, &view, &mut batch, |id| stored_address(&view, id))?;
         overwrites.write(&mut batch);
         batch.commit()
     }
@@ -118,7 +118,7 @@ impl WriteState {
             change_call_balance(&mut overwrites, pair, Some(Balance::from(*balance)))?;
             changed.insert(token);
         }
-        rerank_tokens(&changed, &mut overwrites, &view, &mut batch, |id| stored_address(&view, id))?;
+        rerank_tokens(changed.iter().copied(), &mut overwrites, &view, &mut batch, |id| stored_address(&view, id))?;
         overwrites.write(&mut batch);
         batch.commit()
     }

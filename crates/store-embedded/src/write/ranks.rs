@@ -1,7 +1,5 @@
 //! The ranking of tokens, and of the holders of a token.
 
-use std::collections::BTreeSet;
-
 use domain::{Address, Balance};
 use store::StoreError;
 
@@ -16,7 +14,7 @@ use crate::{
 
 /// Updates the ranks of tokens. `address` finds the address of an id, including ids of the batch.
 pub(super) fn rerank_tokens(
-    tokens: &BTreeSet<AddressId>,
+    tokens: impl Iterator<Item = AddressId>,
     overwrites: &mut Overwrites<'_>,
     view: &View,
     batch: &mut Batch,
@@ -24,12 +22,12 @@ pub(super) fn rerank_tokens(
 ) -> Result<(), StoreError> {
     let mut moves = RankMoves::default();
     for token in tokens {
-        let address = address(*token)?;
+        let address = address(token)?;
         let sort_key = |status: Option<TokenStatus>| {
             status.map(|status| SortKey::descending(&Balance::from(status.holder_count), address.as_slice()))
         };
-        let before = sort_key(find_token_status(&mut &*view, *token)?);
-        let now = sort_key(find_token_status(overwrites, *token)?);
+        let before = sort_key(find_token_status(&mut &*view, token)?);
+        let now = sort_key(find_token_status(overwrites, token)?);
         if before == now {
             continue;
         }

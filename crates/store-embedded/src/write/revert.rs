@@ -97,7 +97,7 @@ impl WriteState {
             }
         }
         sweep_where_source_changed(&overwrites, &mut batch)?;
-        rerank_tokens(&touched, &mut overwrites, &view, &mut batch, |id| stored_address(&view, id))?;
+        rerank_tokens(touched.iter().copied(), &mut overwrites, &view, &mut batch, |id| stored_address(&view, id))?;
         rerank_nfts(&overwrites, &view, &mut batch)?;
         rerank_approvals(&overwrites, &view, &mut batch)?;
         overwrites.write(&mut batch);
@@ -113,6 +113,7 @@ impl WriteState {
         drop_rows(&mut batch, Table::Transfer, kept.transfers..tip.totals.transfers);
         drop_rows(&mut batch, Table::Trade, kept.trades..tip.totals.trades);
         logs::revert(&view, &mut batch, &kept, &tip.totals)?;
+        drop_rows(&mut batch, Table::Credit, kept.credits..tip.totals.credits);
         drop_rows(&mut batch, Table::Nft, kept.nfts..tip.totals.nfts);
         drop_addresses(&view, &mut batch, &kept, &tip.totals)?;
 

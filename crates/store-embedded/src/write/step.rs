@@ -1,8 +1,8 @@
 //! An unfinished batch: takes what the walk over its blocks finds.
 
-use std::collections::BTreeSet;
-
-use domain::{Address, B256, Balance, Block, BlockNumber, LogEvent, TradeEvent, Transaction, TransferEvent};
+use domain::{
+    Address, B256, Balance, Block, BlockNumber, CreditEvent, LogEvent, TradeEvent, Transaction, TransferEvent,
+};
 use store::{
     ChainTotals, Party, StoreError, Undo,
     fetch_policy::KnownCode,
@@ -14,12 +14,16 @@ use store::{
 
 use super::{approvals, codes, metadata::mark_token_pending, overwrite::Overwrites, state::WriteState};
 use crate::{
+    cache::FastSet,
     engine::{Batch, Engine, View},
-    keys::{AddressId, ApprovalId, Key, ListKey, LogId, NftId, Pair, Table, TradeId, TransferId, TxId, number_in_key},
+    keys::{
+        AddressId, ApprovalId, CreditId, Key, ListKey, LogId, NftId, Pair, Table, TradeId, TransferId, TxId,
+        number_in_key,
+    },
     lists::Entry,
     rows::{
-        ApprovalRow, BlockRow, CreationRow, LogRow, LogSource, NftRow, PoolRow, TokenRow, TradeRow, TransactionRow,
-        TransferRow, balance_from_row, balance_to_row,
+        ApprovalRow, BlockRow, CreationRow, CreditRow, LogRow, LogSource, NftRow, PoolRow, TokenRow, TradeRow,
+        TransactionRow, TransferRow, balance_from_row, balance_to_row,
     },
     undo::UndoRecord,
 };
@@ -32,9 +36,9 @@ pub(super) struct Step<'state, 'view> {
     /// The undo record of the current block, if it can be reverted.
     record: Option<UndoRecord>,
     /// Tokens with transfers.
-    pub(super) moved_tokens: BTreeSet<AddressId>,
+    pub(super) moved_tokens: FastSet<AddressId>,
     /// Holders whose balance may have changed.
-    pub(super) moved_pairs: BTreeSet<Pair>,
+    pub(super) moved_pairs: FastSet<Pair>,
 }
 
 impl<'state, 'view> Step<'state, 'view> {
@@ -44,7 +48,8 @@ impl<'state, 'view> Step<'state, 'view> {
             Undo::Discard => (Overwrites::without_undo(view), None),
         };
         let batch = engine.batch();
-        Self { state, view, batch, overwrites, record, moved_tokens: BTreeSet::new(), moved_pairs: BTreeSet::new() }
+        let (moved_tokens, moved_pairs) = (FastSet::default(), FastSet::default());
+        Self { state, view, batch, overwrites, record, moved_tokens, moved_pairs }
     }
 
     fn amount(&mut self, table: Table, key: &Key) -> Result<Balance, StoreError> {
@@ -141,6 +146,17 @@ impl BlockSink for Step<'_, '_> {
 
     fn put_trade(&mut self, id: TradeId, tx: TxId, event: &TradeEvent, pool: AddressId) -> Result<(), StoreError> {
         self.batch.put(Table::Trade, &Key::id(id), TradeRow::new(event, tx, pool).to_row());
+        Ok(())
+    }
+
+    fn put_credit(
+        &mut self,
+        id: CreditId,
+        block: BlockNumber,
+        event: &CreditEvent,
+        to: AddressId,
+    ) -> Result<(), StoreError> {
+        self.batch.put(Table::Credit, &Key::id(id), CreditRow::new(event, block, to).to_row());
         Ok(())
     }
 

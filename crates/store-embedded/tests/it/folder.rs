@@ -1,7 +1,9 @@
 //! Opening a data folder, and reading it after a restart.
 
+use std::path::Path;
+
 use domain::{B256, ChainIdentity};
-use store::{ChainReader, ChainWriter, StoreError, Undo};
+use store::{ChainReader, ChainWriter, ContractDataWriter, Store, StoreError, Undo};
 use store_conformance::RandomChain;
 use store_embedded::{EmbeddedStore, StoreOptions};
 
@@ -73,4 +75,83 @@ async fn commits_survive_a_restart() {
     let mut writer = store.writer();
     writer.revert_to(0).await.unwrap();
     assert_eq!(writer.tip().await.unwrap(), Some(genesis.block.id()));
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (from, name) = entry.map(|entry| (entry.path(), entry.file_name())).unwrap();
+        if from.is_dir() {
+            copy(&from, &to.join(name));
+        } else {
+            std::fs::copy(from, to.join(name)).unwrap();
+        }
+    }
+}
+
+fn journals(folder: &Path) -> Vec<std::path::PathBuf> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|path| path.extension().is_some_and(|extension| extension == "jnl")).collect()
+}
+
+/// As after a crash when the journals were set aside.
+fn set_aside(index: &Path) {
+    std::fs::create_dir(index.join("replaying")).unwrap();
+    for journal in journals(index) {
+        std::fs::copy(&journal, index.join("replaying").join(journal.file_name().unwrap())).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn journals_become_tables_when_a_folder_is_opened_also_after_a_crash_in_between() {
+    let parent = tempfile::tempdir().unwrap();
+    let written = parent.path().join("written");
+    let mut chain = RandomChain::new(11);
+    let (tip, fingerprint) = {
+        let store = EmbeddedStore::open(&written, StoreOptions::default()).unwrap();
+        let (mut writer, mut last) = (store.writer(), None);
+        for _ in 0..60 {
+            let block = chain.next_block(last.as_ref());
+            last = Some(block.block.clone());
+            writer.commit(vec![block], Undo::Keep { down_to: 0 }).await.unwrap();
+        }
+        // Rows that were deleted stay so.
+        writer.revert_to(50).await.unwrap();
+        while writer.rank_holders(100).await.unwrap() > 0 {}
+        (writer.tip().await.unwrap(), store.reader().fingerprint().unwrap())
+    };
+    let crash: [(&str, fn(&Path, &Path)); 4] = [
+        ("before it begins", |_, _| ()),
+        ("before the journals are removed", |index, _| set_aside(index)),
+        ("before the tables are written", |index, _| {
+            set_aside(index);
+            journals(index).iter().for_each(|journal| std::fs::remove_file(journal).unwrap());
+        }),
+        ("before the journals that were set aside are deleted", |index, written| {
+            let folder = index.parent().unwrap();
+            drop(EmbeddedStore::open(folder, StoreOptions { replayed_bytes: 0, ..StoreOptions::default() }).unwrap());
+            set_aside(&written.join("index"));
+            copy(&written.join("index/replaying"), &index.join("replaying"));
+            std::fs::remove_dir_all(written.join("index/replaying")).unwrap();
+        }),
+    ];
+    for (number, (name, prepare)) in crash.into_iter().enumerate() {
+        let folder = parent.path().join(number.to_string());
+        copy(&written, &folder);
+        let index = folder.join("index");
+        prepare(&index, &written);
+        for replayed_bytes in [0, u64::MAX, 0] {
+            let store =
+                EmbeddedStore::open(&folder, StoreOptions { replayed_bytes, ..StoreOptions::default() }).unwrap();
+            assert_eq!(store.reader().fingerprint().unwrap(), fingerprint, "{name}");
+            assert_eq!(store.reader().find_tip().await.unwrap(), tip, "{name}");
+            assert!(!index.join("replaying").exists(), "{name}");
+        }
+        let store =
+            EmbeddedStore::open(&folder, StoreOptions { replayed_bytes: 0, ..StoreOptions::default() }).unwrap();
+        let mut writer = store.writer();
+        writer.revert_to(20).await.unwrap();
+        assert_eq!(writer.tip().await.unwrap().map(|tip| tip.number), Some(20), "{name}");
+        assert_eq!(Store::verify(&store).await.unwrap().faults, []);
+    }
 }

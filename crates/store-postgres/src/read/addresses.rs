@@ -74,8 +74,11 @@ async fn find_known_address(client: &dyn Connection, address: Address) -> Result
         left join lateral address_mined_end(a.id) m on true
         left join lateral address_transfer_end(a.id) x on true
         left join transfer xt on xt.id = x.last_id
+        left join lateral address_withdrawal_end(a.id) w on true
+        left join lateral address_issuance_end(a.id) s on true
+        left join credit wc on wc.id = greatest(w.last_id, s.last_id)
         left join transaction lt on lt.id = greatest(t.last_id, i.last_id, xt.transaction)
-        join block lb on lb.number = coalesce(greatest(lt.block, m.last_id), a.first_seen)
+        join block lb on lb.number = coalesce(greatest(lt.block, m.last_id, wc.block), a.first_seen)
         left join lateral (
             select * from creation where created = a.id order by transaction desc limit 1
         ) c on true
@@ -145,14 +148,15 @@ pub(crate) async fn describe_addresses(
     client: &dyn Connection,
     addresses: &[Address],
 ) -> Result<Vec<AddressFacts>, StoreError> {
-    let sql = "select c.hash, t.symbol, t.name from unnest($1::bytea[]) with ordinality asked (address, n)
+    let sql = "select c.hash, t.symbol, t.name, c.address is not null from unnest($1::bytea[]) with ordinality asked (address, n)
         left join address a on a.address = asked.address left join address_code c on c.address = a.id
         left join token t on t.id = a.id order by asked.n";
     let addresses: Vec<&[u8]> = addresses.iter().map(|address| address.as_slice()).collect();
     let facts = |row: &Row| {
         let token = row.option_text(1)?.zip(row.option_text(2)?);
         let token = token.map(|(symbol, name)| TokenName { symbol, name });
-        Ok(AddressFacts { code_hash: row.option_hash(0)?, token })
+        let code_hash = row.option_hash(0)?;
+        Ok(AddressFacts { has_no_code: code_hash.is_none() && row.value::<bool>(3)?, code_hash, token })
     };
     query(client, sql, &[&addresses]).await?.iter().map(facts).collect()
 }

@@ -16,6 +16,7 @@ pub(super) enum Numbering {
     Transfers,
     Trades,
     Logs,
+    Credits,
 }
 
 impl Numbering {
@@ -26,6 +27,7 @@ impl Numbering {
             Self::Transfers => "transfer",
             Self::Trades => "trade",
             Self::Logs => "log",
+            Self::Credits => "credit",
         }
     }
 }

@@ -51,6 +51,7 @@ pub(crate) async fn copy_blocks(tx: &Transaction<'_>, rows: &[BlockCopy]) -> Res
             (Type::INT8, &int8(before.contracts)),
             (Type::INT8, &int8(before.active_addresses)),
             (Type::INT8, &int8(before.unpriced_transactions)),
+            (Type::INT8, &int8(before.credits)),
         ])
     })
     .await

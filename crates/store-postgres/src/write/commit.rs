@@ -22,7 +22,7 @@ use crate::{
     lists::AddressId,
     ranks::RankMoves,
     rows::int8,
-    tables::{copy_blocks, copy_pools, copy_trades, copy_transactions, copy_transfers},
+    tables::{copy_blocks, copy_credits, copy_pools, copy_trades, copy_transactions, copy_transfers},
     tokens::{self, TokenRow},
 };
 
@@ -56,6 +56,7 @@ impl WriteState {
         copy_transfers(tx, &rows.transfers).await?;
         copy_trades(tx, &rows.trades).await?;
         copy_pools(tx, &rows.pools).await?;
+        copy_credits(tx, &rows.credits).await?;
         self.append(tx, &appended, &chain.totals).await?;
         std::mem::take(&mut known.nfts).write(tx).await?;
         std::mem::take(&mut known.approvals).write(tx).await?;

@@ -281,6 +281,7 @@ async fn delete_rows(tx: &Transaction<'_>, kept: &ChainTotals, number: BlockNumb
         ("delete from log_topic where id >= $1", int8(kept.log_topics)),
         ("delete from log_source where id >= $1", int8(kept.log_sources)),
         ("delete from address where id >= $1", int8(kept.addresses)),
+        ("delete from credit where id >= $1", int8(kept.credits)),
         ("delete from nft where id >= $1", int8(kept.nfts)),
     ] {
         execute(tx, sql, &[&first]).await?;

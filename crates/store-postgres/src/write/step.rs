@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::{Address, B256, Balance, Block, BlockNumber, LogEvent, TradeEvent, Transaction, TransferEvent};
+use domain::{
+    Address, B256, Balance, Block, BlockNumber, CreditEvent, LogEvent, TradeEvent, Transaction, TransferEvent,
+};
 use store::{
     ChainTotals, ListKey, ListKind, Party, StoreError, Undo,
     fetch_policy::KnownCode,
@@ -17,7 +19,7 @@ use super::{
 };
 use crate::{
     lists::{AddressId, Appended, Entry},
-    tables::{BlockCopy, PoolCopy, TradeCopy, TransactionCopy, TransferCopy},
+    tables::{BlockCopy, CreditCopy, PoolCopy, TradeCopy, TransactionCopy, TransferCopy},
     tokens::TokenRow,
 };
 
@@ -49,6 +51,7 @@ pub(super) struct Rows {
     pub(super) transfers: Vec<TransferCopy>,
     pub(super) trades: Vec<TradeCopy>,
     pub(super) pools: Vec<PoolCopy>,
+    pub(super) credits: Vec<CreditCopy>,
     /// By contract and transaction: the last one counts.
     pub(super) creations: BTreeMap<(AddressId, u64), Option<AddressId>>,
 }
@@ -199,6 +202,17 @@ impl BlockSink for Step<'_> {
 
     fn put_trade(&mut self, id: u64, tx: u64, event: &TradeEvent, pool: AddressId) -> Result<(), StoreError> {
         self.rows.trades.push(TradeCopy { id, tx, pool, event: *event });
+        Ok(())
+    }
+
+    fn put_credit(
+        &mut self,
+        id: u64,
+        block: BlockNumber,
+        event: &CreditEvent,
+        to: AddressId,
+    ) -> Result<(), StoreError> {
+        self.rows.credits.push(CreditCopy { id, block, to, event: *event });
         Ok(())
     }
 

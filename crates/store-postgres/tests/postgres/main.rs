@@ -12,3 +12,6 @@ mod replica;
 mod schema;
 mod senders;
 mod server;
+
+/// The end-to-end tests, which use [`server`] as well, wait for their turn here.
+fn before_server() {}

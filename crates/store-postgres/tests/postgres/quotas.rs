@@ -64,20 +64,27 @@ async fn requests_count_for_one_window_and_peek_counts_none() {
     let server = Server::shared();
     let url = server.database().await;
     let quotas = open(&url).await.quotas();
-    let (window, callers) = (Duration::from_secs(3), [caller("a", 2)]);
-    let unused = quotas.peek(&callers, window).await.unwrap();
-    assert_eq!(unused.left, [QuotaLeft { remaining: 2, until_more: Duration::ZERO }]);
-    let started = Instant::now();
-    assert!(quotas.take(&callers, 1, window).await.unwrap().allowed);
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    assert!(quotas.take(&callers, 1, window).await.unwrap().allowed);
-    let full = quotas.take(&callers, 1, window).await.unwrap();
-    // A machine that is this slow proves nothing.
-    if started.elapsed() < window {
+    let mut window = Duration::from_secs(2);
+    // A machine on which the window is over before the last request needs a longer one.
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        window *= 2;
+        let callers = [caller(name, 2)];
+        let unused = quotas.peek(&callers, window).await.unwrap();
+        assert_eq!(unused.left, [QuotaLeft { remaining: 2, until_more: Duration::ZERO }]);
+        let started = Instant::now();
+        assert!(quotas.take(&callers, 1, window).await.unwrap().allowed);
+        tokio::time::sleep(window / 4).await;
+        assert!(quotas.take(&callers, 1, window).await.unwrap().allowed);
+        let full = quotas.take(&callers, 1, window).await.unwrap();
+        if started.elapsed() >= window {
+            continue;
+        }
         assert!(!full.allowed);
-        assert!(full.left[0].until_more <= Duration::from_secs(2), "{full:?}");
+        assert!(full.left[0].until_more <= window - window / 4, "{full:?}");
         tokio::time::sleep(full.left[0].until_more).await;
         let next = quotas.take(&callers, 1, window).await.unwrap();
         assert!(next.allowed, "the first request expired: {next:?}");
+        return;
     }
+    panic!("no window was long enough");
 }

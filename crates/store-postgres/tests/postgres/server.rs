@@ -38,6 +38,7 @@ static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
 impl Server {
     /// For tests that leave the server running.
     pub(crate) fn shared() -> Arc<Self> {
+        super::before_server();
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         let server = shared.upgrade().unwrap_or_else(|| Arc::new(Self::start()));
         *shared = Arc::downgrade(&server);
@@ -103,6 +104,7 @@ impl Server {
     }
 
     fn prepare() -> Self {
+        super::before_server();
         let folder = tempfile::Builder::new().prefix("postgres").tempdir_in("/tmp").unwrap();
         let server = Self {
             folder,

@@ -14,5 +14,6 @@ pub fn addresses_of(changes: &BlockChanges) -> impl Iterator<Item = Address> {
         .chain(changes.touched_holders.iter().flat_map(|touched| [touched.token, touched.holder]))
         .chain(changes.pools.iter().flat_map(|pool| [pool.address, pool.factory, pool.token0, pool.token1]))
         .chain(changes.trades.iter().map(|trade| trade.pool))
+        .chain(changes.credits.iter().map(|credit| credit.to))
         .chain(creations.flat_map(|creation| [creation.creator, creation.created]))
 }

@@ -17,6 +17,8 @@ pub struct ChainTotals {
     pub tokens: u64,
     pub nfts: u64,
     pub approvals: u64,
+    /// What the protocol paid.
+    pub credits: u64,
     /// Blocks with transactions.
     pub filled_blocks: u64,
     /// Blocks whose inner creations are unknown.

@@ -1,6 +1,8 @@
 //! The lists that a row belongs to, with what their owners are to it. A commit appends these entries, and a verification expects
 //! them.
 
+use domain::CreditSource;
+
 use super::{Exchange, ListKey, ListKind};
 use crate::Party;
 
@@ -54,6 +56,10 @@ pub fn lists_of_nft(token: u64) -> impl Iterator<Item = Listed> {
 pub fn lists_of_trade(maker: u64, pool: u64, exchange: Exchange) -> impl Iterator<Item = Listed> {
     let of_exchange = ListKind::of_exchange(exchange.style).of(exchange.factory);
     [ListKind::MakerTrades.of(maker), ListKind::PoolTrades.of(pool), of_exchange].into_iter().map(plain)
+}
+
+pub fn lists_of_credit(source: CreditSource, to: u64) -> impl Iterator<Item = Listed> {
+    source.classes().iter().map(move |class| plain(ListKind::of_credits(*class).of(to)))
 }
 
 /// `source` is the emitter with the first topic.

@@ -1,6 +1,6 @@
 //! All lists, each defined once.
 
-use domain::{BlockNumber, PoolStyle};
+use domain::{BlockNumber, CreditClass, PoolStyle};
 
 use super::ChainTotals;
 
@@ -13,6 +13,7 @@ pub enum Entries {
     Trades,
     Logs,
     Nfts,
+    Credits,
     /// Traced behind the tip: their ids follow the order of tracing.
     InternalTransactions,
 }
@@ -117,6 +118,12 @@ lists! {
     TokenNfts = 17, "token_nft", Addresses, Nfts, None;
     /// Transfers of an id of a token.
     NftTransfers = 18, "nft_transfer", Nfts, Transfers, None;
+    /// Withdrawals of validators to an address.
+    Withdrawals = 19, "address_withdrawal", Addresses, Credits, None;
+    /// New coins that the protocol gave to an address: rewards and mints.
+    Issuances = 20, "address_issuance", Addresses, Credits, None;
+    /// Rewards for uncles that an address produced.
+    UncleRewards = 21, "address_uncle", Addresses, Credits, None;
 }
 
 /// Identifies a list: its kind and the id of its owner.
@@ -137,6 +144,15 @@ impl ListKind {
         match style {
             PoolStyle::V2 => Self::V2Trades,
             PoolStyle::V3 => Self::V3Trades,
+        }
+    }
+
+    #[must_use]
+    pub fn of_credits(class: CreditClass) -> Self {
+        match class {
+            CreditClass::Withdrawals => Self::Withdrawals,
+            CreditClass::Issuances => Self::Issuances,
+            CreditClass::UncleRewards => Self::UncleRewards,
         }
     }
 
@@ -179,6 +195,7 @@ impl ListKind {
             Entries::Trades => Some(before.trades),
             Entries::Logs => Some(before.logs),
             Entries::Nfts => Some(before.nfts),
+            Entries::Credits => Some(before.credits),
             Entries::InternalTransactions => None,
         }
     }
@@ -213,14 +230,22 @@ mod tests {
 
     #[test]
     fn a_revert_cuts_a_list_where_the_next_block_begins() {
-        let before =
-            ChainTotals { transactions: 5, transfers: 4, nfts: 2, logs: 9, trades: 3, ..ChainTotals::default() };
+        let before = ChainTotals {
+            transactions: 5,
+            transfers: 4,
+            nfts: 2,
+            logs: 9,
+            trades: 3,
+            credits: 6,
+            ..ChainTotals::default()
+        };
         assert_eq!(ListKind::Mined.first_entry(&before, 7), Some(7));
         assert_eq!(ListKind::Involved.first_entry(&before, 7), Some(5));
         assert_eq!(ListKind::NftTransfers.first_entry(&before, 7), Some(4));
         assert_eq!(ListKind::TokenNfts.first_entry(&before, 7), Some(2));
         assert_eq!(ListKind::V3Trades.first_entry(&before, 7), Some(3));
         assert_eq!(ListKind::Topic3Logs.first_entry(&before, 7), Some(9));
+        assert_eq!(ListKind::Withdrawals.first_entry(&before, 7), Some(6));
         assert_eq!(ListKind::InternalAbove.first_entry(&before, 7), None);
     }
 }

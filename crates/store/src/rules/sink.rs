@@ -1,8 +1,8 @@
 //! What a store does with a block that is walked: it gives ids, appends to lists, and keeps rows.
 
 use domain::{
-    Address, B256, Balance, Block, BlockNumber, LogEvent, PoolStyle, TokenKind, TradeEvent, Transaction, TransferEvent,
-    U256,
+    Address, B256, Balance, Block, BlockNumber, CreditEvent, LogEvent, PoolStyle, TokenKind, TradeEvent, Transaction,
+    TransferEvent, U256,
 };
 
 use super::{ApprovalKey, ApprovalState, ChainTotals, ListKey, TokenState, fetch_policy::KnownCode};
@@ -113,6 +113,8 @@ pub trait BlockSink {
     ) -> Result<(), StoreError>;
 
     fn put_trade(&mut self, id: u64, tx: u64, event: &TradeEvent, pool: u64) -> Result<(), StoreError>;
+
+    fn put_credit(&mut self, id: u64, block: BlockNumber, event: &CreditEvent, to: u64) -> Result<(), StoreError>;
 
     /// The exchange of a pool that is known.
     fn find_exchange(&mut self, pool: u64) -> Result<Option<Exchange>, StoreError>;

@@ -6,11 +6,11 @@ mod codes;
 mod events;
 mod tokens;
 
-use domain::{Address, Block, BlockChanges, BlockNumber, Transaction};
+use domain::{Address, Block, BlockChanges, BlockNumber, CreditEvent, Transaction};
 
 use super::{
     BlockSink, ChainTotals, Creation, CurrentDay, ListKey, TransactionIds, fetch_policy::CodeEvent, lists_of_block,
-    lists_of_involvement, lists_of_transaction,
+    lists_of_credit, lists_of_involvement, lists_of_transaction,
 };
 use crate::{Party, StoreError};
 
@@ -84,6 +84,9 @@ impl<S: BlockSink> Walk<S> {
                 self.add_trade(id, maker, trade, block.number)?;
             }
         }
+        for credit in &changes.credits {
+            self.add_credit(credit, block.number)?;
+        }
         self.totals.filled_blocks += u64::from(!changes.transactions.is_empty());
         self.totals.untraced_blocks += u64::from(changes.inner_creations.is_none());
         self.totals.gas_used = self.totals.gas_used.saturating_add(block.gas_used);
@@ -138,6 +141,14 @@ impl<S: BlockSink> Walk<S> {
         self.note_code(created, CodeEvent::Created, block)?;
         self.totals.contracts += 1;
         self.sink.put_creation(created, creation)
+    }
+
+    fn add_credit(&mut self, credit: &CreditEvent, block: BlockNumber) -> Result<(), StoreError> {
+        let to = self.address_id(credit.to, block)?;
+        let id = self.totals.credits;
+        self.totals.credits += 1;
+        self.sink.put_credit(id, block, credit, to)?;
+        self.append(id, lists_of_credit(credit.source, to))
     }
 
     fn append(&mut self, entry: u64, lists: impl Iterator<Item = (ListKey, Party)>) -> Result<(), StoreError> {

@@ -66,7 +66,10 @@ pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -
             accounts: rows.map(|(account, count)| AccountRow::new(account, count, names)).collect(),
             block: block.map(|block| BlockLink::new(block.number)),
             is_complete,
-            addresses_read: grouped(addresses_read),
+            addresses_read: match addresses_read {
+                1 => "1 address".to_owned(),
+                count => format!("{} addresses", grouped(count)),
+            },
             percent,
             pager,
         },

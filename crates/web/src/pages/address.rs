@@ -4,6 +4,7 @@ mod account;
 mod approvals;
 mod balance;
 mod contract;
+mod credits;
 mod filter;
 mod internal;
 mod logs;
@@ -22,7 +23,7 @@ use axum::{
     http::HeaderMap,
     response::Response,
 };
-use domain::Address;
+use domain::{Address, CreditClass, CreditFilter, PageRequest};
 use serde::Deserialize;
 
 use self::{
@@ -38,8 +39,8 @@ use crate::{
     frame::{Frame, Section},
     state::App,
     view::{
-        AddressLink, FieldValue, Moment, Pager, Paging, TokenLink, TransactionLink, counted, grouped, sanitize_name,
-        short,
+        AddressLink, FieldValue, ImitationBanner, Moment, Pager, Paging, TokenLink, TransactionLink, counted, grouped,
+        sanitize_name, short,
     },
 };
 
@@ -47,6 +48,9 @@ use crate::{
 pub(super) struct Params {
     #[serde(default)]
     tab: Option<String>,
+    /// With any value, transfers that imitate counterparties are shown.
+    #[serde(default)]
+    lookalikes: Option<String>,
     #[serde(flatten)]
     filter: FilterFields,
     #[serde(flatten)]
@@ -69,7 +73,12 @@ struct AddressPage {
     trade_count: String,
     internal_count: String,
     log_count: String,
+    withdrawal_count: String,
+    reward_count: String,
     token: Option<TokenLink>,
+    imitation: Option<ImitationBanner>,
+    /// The name in the verified source.
+    source: Option<String>,
     creator: Option<AddressLink>,
     creation: Option<TransactionLink>,
     is_contract: bool,
@@ -77,6 +86,8 @@ struct AddressPage {
     tab: Tab,
     /// None for tabs without filters.
     filter: Option<FilterView>,
+    /// The path and the query of this page; empty for tabs without a list.
+    here: String,
     /// None for tabs without a list.
     pager: Option<Pager>,
 }
@@ -109,6 +120,7 @@ pub(super) async fn show(
         filter,
         token: params.filter.token(),
         page: params.paging.request(),
+        shows_all: params.lookalikes.is_some(),
         server: &app.server_address(&headers),
         names,
     };
@@ -129,6 +141,13 @@ pub(super) async fn show(
     let (transfer_count, trade_count) =
         overview.as_ref().map(|overview| (overview.transfer_count, overview.trade_count)).unwrap_or_default();
     let log_count = overview.as_ref().map_or(0, |overview| overview.log_count);
+    let count = async |class| {
+        Ok::<_, PageError>(
+            app.chain.list_credits(&CreditFilter::of(address, class), PageRequest::newest(0)).await?.total,
+        )
+    };
+    let withdrawal_count = count(CreditClass::Withdrawals).await?;
+    let reward_count = count(CreditClass::Issuances).await?;
     // Without traces, how many there are is not known.
     let internal_count = match &overview {
         Some(overview) if overview.traced_range.is_none() => "?".to_owned(),
@@ -141,7 +160,8 @@ pub(super) async fn show(
     let name = name.unwrap_or_default();
     let (tab, total) = request.read(name).await?;
     let pager = total.map(|total| {
-        let pager = params.paging.pager(name.path(&full, &params.filter.query()), total);
+        let shown = if params.lookalikes.is_some() { "&lookalikes=shown" } else { "" };
+        let pager = params.paging.pager(name.path(&full, &format!("{}{shown}", params.filter.query())), total);
         if name.has_file() { pager.with_files() } else { pager }
     });
     let is_contract = match &account {
@@ -153,6 +173,15 @@ pub(super) async fn show(
         Some(hash) => app.verified.find_verified_summary(address, hash).await?,
         None => None,
     };
+    let imitation = match &token {
+        Some(token) => {
+            let own_names = (token.metadata.symbol.as_str(), token.metadata.name.as_str());
+            let imitated = app.imitations.find(address, own_names.0, own_names.1).await?;
+            imitated.map(|original| ImitationBanner::new(&original, own_names, token.holder_count))
+        }
+        None => None,
+    };
+    let source = verified.as_ref().map(|summary| sanitize_name(&summary.name));
     let label = app.names.label(&address).as_deref().map(sanitize_name);
     let label = label
         .or_else(|| token.as_ref().map(|token| sanitize_name(&token.metadata.name)).filter(|name| !name.is_empty()))
@@ -183,7 +212,8 @@ pub(super) async fn show(
         None => frame.at(format!("/address/{full}?tab={}", name.text())),
     };
     // Every address has a page, also one that nobody uses.
-    let frame = frame.unlisted_if(params.filter.is_set() || (summary.is_none() && !is_contract));
+    let frame =
+        frame.unlisted_if(params.filter.is_set() || params.lookalikes.is_some() || (summary.is_none() && !is_contract));
     app.page(
         names,
         &AddressPage {
@@ -199,13 +229,18 @@ pub(super) async fn show(
             trade_count: grouped(trade_count),
             internal_count,
             log_count: grouped(log_count),
+            withdrawal_count: grouped(withdrawal_count),
+            reward_count: grouped(reward_count),
             token: token.map(|token| names.token(address, &token.metadata.symbol, &token.metadata.name)),
+            imitation,
+            source,
             creator: creation.map(|creation| names.address(creation.creator)),
             creation: creation.map(|creation| TransactionLink::new(creation.tx_hash)),
             address: full,
             name,
             tab,
             filter: filter_view,
+            here: pager.as_ref().map(Pager::address).unwrap_or_default(),
             pager,
         },
     )

@@ -3,13 +3,15 @@ use axum::{
     extract::{Path, Query, State},
     response::Response,
 };
-use domain::{Block, BlockId, BlockRange, TransactionFilter};
+use domain::{Block, BlockId, BlockRange, Credit, CreditClass, TransactionFilter};
+use serde::Deserialize;
+use store::list_block_credits;
 
 use crate::{
     error::PageError,
     frame::{Frame, Section},
     state::App,
-    view::{AddressLink, Amount, Moment, Pager, Paging, TransactionRow, counted, grouped},
+    view::{AddressLink, Amount, CreditRow, Moment, PageNames, Pager, Paging, TransactionRow, counted, grouped},
 };
 
 #[derive(Template)]
@@ -28,16 +30,43 @@ struct BlockPage {
     base_fee: Option<Amount>,
     /// None if the node did not tell it.
     size: Option<String>,
-    transactions: Vec<TransactionRow>,
+    withdrawal_count: String,
+    reward_count: String,
+    tab: Tab,
     pager: Pager,
+}
+
+/// What is listed of the block.
+enum Tab {
+    Transactions(Vec<TransactionRow>),
+    Withdrawals(Vec<CreditRow>),
+    Rewards(Vec<CreditRow>),
+}
+
+impl Tab {
+    fn is(&self, name: &str) -> bool {
+        name == match self {
+            Self::Transactions(_) => "transactions",
+            Self::Withdrawals(_) => "withdrawals",
+            Self::Rewards(_) => "rewards",
+        }
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Params {
+    #[serde(default)]
+    tab: Option<String>,
+    #[serde(flatten)]
+    paging: Paging,
 }
 
 pub(super) async fn show(
     State(app): State<App>,
     Path(id): Path<String>,
-    Query(paging): Query<Paging>,
+    Query(params): Query<Params>,
 ) -> Result<Response, PageError> {
-    let names = &app.page_names();
+    let (names, paging) = (&app.page_names(), &params.paging);
     let Some(id) = parse(&id) else {
         return app
             .not_found(
@@ -49,11 +78,28 @@ pub(super) async fn show(
     let Some(block) = app.chain.find_block(id).await? else {
         return app.not_found("No such block", "It may not be indexed yet, or it was reverted by a reorg.").await;
     };
-    let filter = TransactionFilter { blocks: BlockRange::only(block.number), ..TransactionFilter::default() };
-    let listed = app.chain.list_transactions(&filter, paging.request()).await?;
-    let methods = app.methods_of(&listed.items).await?;
+    let withdrawals = list_block_credits(&*app.chain, block.number, CreditClass::Withdrawals).await?;
+    let rewards = list_block_credits(&*app.chain, block.number, CreditClass::Issuances).await?;
+    let path = |tab: &str| format!("/block/{}?tab={tab}", block.number);
+    let (tab, pager) = match params.tab.as_deref() {
+        Some("withdrawals") => {
+            let pager = paging.pager(path("withdrawals"), withdrawals.len() as u64);
+            (Tab::Withdrawals(credit_rows(&withdrawals, paging, names)), pager)
+        }
+        Some("rewards") => {
+            let pager = paging.pager(path("rewards"), rewards.len() as u64);
+            (Tab::Rewards(credit_rows(&rewards, paging, names)), pager)
+        }
+        _ => {
+            let filter = TransactionFilter { blocks: BlockRange::only(block.number), ..TransactionFilter::default() };
+            let listed = app.chain.list_transactions(&filter, paging.request()).await?;
+            let methods = app.methods_of(&listed.items).await?;
+            let rows = listed.items.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect();
+            (Tab::Transactions(rows), paging.pager(format!("/block/{}", block.number), listed.total))
+        }
+    };
     let tip = app.sync.borrow().tip;
-    let (time, pager) = (Moment::of(block.timestamp), paging.pager(format!("/block/{}", block.number), listed.total));
+    let time = Moment::of(block.timestamp);
     let filled = block.gas_used.saturating_mul(100).checked_div(block.gas_limit).unwrap_or_default();
     let description = format!(
         "Block {} of {} with {}, at {}: gas used {} ({filled} %), miner {}.",
@@ -83,12 +129,20 @@ pub(super) async fn show(
             filled,
             base_fee: block.base_fee_per_gas.map(Amount::gas_price),
             size: Some(block.size).filter(|size| *size > 0).map(grouped),
-            transactions: listed.items.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect(),
+            withdrawal_count: grouped(withdrawals.len() as u64),
+            reward_count: grouped(rewards.len() as u64),
+            tab,
             pager,
             block,
         },
     )
     .await
+}
+
+fn credit_rows(all: &[Credit], paging: &Paging, names: &PageNames) -> Vec<CreditRow> {
+    let ranks = paging.request().ranks(all.len() as u64);
+    let credits = ranks.filter_map(|rank| all.get(usize::try_from(rank).ok()?));
+    credits.map(|credit| CreditRow::new(credit, names)).collect()
 }
 
 fn parse(id: &str) -> Option<BlockId> {

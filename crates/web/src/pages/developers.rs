@@ -1,9 +1,10 @@
-//! Pages for developers: API keys and webhooks. Their forms call the API with a script.
+//! Pages for developers: the API reference, API keys and webhooks. They call the API with a script.
 
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use crate::{
+    assets::{Asset, DOCS_SCRIPT, DOCS_STYLE},
     error::PageError,
     frame::{Frame, Section, page},
     state::App,
@@ -13,7 +14,17 @@ use crate::{
 #[template(path = "keys.html")]
 struct Keys {
     frame: Frame,
+    limits: String,
     origin: String,
+}
+
+#[derive(Template)]
+#[template(path = "docs.html")]
+struct Docs {
+    frame: Frame,
+    limits: String,
+    style: &'static Asset,
+    script: &'static Asset,
 }
 
 #[derive(Template)]
@@ -22,11 +33,18 @@ struct Webhooks {
     frame: Frame,
 }
 
+/// The requests come from the OpenAPI document, which a script reads.
+pub(super) async fn show_docs(State(app): State<App>) -> Result<Response, PageError> {
+    let description = format!("The API of {}: every request with its fields, to read and to try.", app.names.chain);
+    let frame = app.frame("API reference", Section::Docs).await.described(description).at("/docs");
+    page(&Docs { frame, limits: app.api_limits.to_string(), style: &DOCS_STYLE, script: &DOCS_SCRIPT })
+}
+
 pub(super) async fn show_keys(State(app): State<App>, headers: HeaderMap) -> Result<Response, PageError> {
     let description =
         format!("API keys for {}: create one with a signature of your wallet, for more requests.", app.names.chain);
     let frame = app.frame("API keys", Section::Keys).await.described(description).at("/keys");
-    page(&Keys { frame, origin: app.server_address(&headers) })
+    page(&Keys { frame, limits: app.api_limits.to_string(), origin: app.server_address(&headers) })
 }
 
 pub(super) async fn show_webhooks(State(app): State<App>) -> Result<Response, PageError> {

@@ -8,7 +8,7 @@ use crate::{
     error::PageError,
     frame::{Frame, Section, page},
     state::App,
-    view::{Amount, Axes, BlockLink, Chart, grouped},
+    view::{Amount, Axes, BlockLink, Chart, counted, grouped},
 };
 
 /// Blocks of the charts.
@@ -77,7 +77,7 @@ impl Now {
             block: BlockLink::new(gas.block),
             base_fee: gas.base_fee.map(Amount::gas_price),
             fees: fees.unwrap_or_default(),
-            transactions: grouped(gas.transactions as u64),
+            transactions: counted(gas.transactions as u64, "transaction"),
         }
     }
 }

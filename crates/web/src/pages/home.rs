@@ -67,7 +67,10 @@ pub(super) async fn show(State(app): State<App>) -> Result<Response, PageError> 
 
 fn transactions_chart(blocks: &[Block]) -> Chart {
     let bar = |block: &Block| {
-        (f64::from(block.tx_count), format!("Block {}: {} transactions", grouped(block.number), block.tx_count))
+        (
+            f64::from(block.tx_count),
+            format!("Block {}: {}", grouped(block.number), counted(block.tx_count.into(), "transaction")),
+        )
     };
     let highest = blocks.iter().map(|block| block.tx_count).max().unwrap_or_default();
     Chart::new("Transactions per block", range(blocks), blocks.iter().rev().map(bar).collect())
@@ -88,5 +91,8 @@ fn gas_price_chart(blocks: &[Block], prices: &[BlockGasPrice]) -> Chart {
 }
 
 fn range(blocks: &[Block]) -> String {
-    format!("of the last {} blocks", blocks.len())
+    match blocks.len() {
+        1 => "of the last block".to_owned(),
+        count => format!("of the last {count} blocks"),
+    }
 }

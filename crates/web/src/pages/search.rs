@@ -15,7 +15,7 @@ use crate::{
     error::PageError,
     frame::{Frame, Section, page},
     state::{App, WebState},
-    view::{grouped, sanitize_name, sanitize_text, short},
+    view::{grouped, imitated_name, sanitize_name, sanitize_text, short},
 };
 
 /// Maximum number of matches by name.
@@ -36,6 +36,8 @@ struct Match {
     title: String,
     detail: String,
     href: String,
+    /// What a token may be mistaken for; empty for all others.
+    warning: String,
 }
 
 #[derive(Template)]
@@ -92,21 +94,26 @@ impl WebState {
         let mut tokens = Vec::new();
         for token in self.chain.search_tokens(query, MAX_MATCHES).await? {
             let full = token.address.to_checksum(None);
+            let metadata = &token.metadata;
+            let imitated = self.imitations.find(token.address, &metadata.symbol, &metadata.name).await?;
             let (name, symbol) = (sanitize_name(&token.metadata.name), sanitize_name(&token.metadata.symbol));
             tokens.push(Match {
                 kind: self.names.token_kind(token.kind),
                 title: if symbol.is_empty() { name.clone() } else { symbol },
                 detail: format!("{name} {} ({} holders)", short(&full), grouped(token.holder_count)),
                 href: format!("/token/{full}"),
+                warning: imitated
+                    .map_or_else(String::new, |original| format!("Imitation of {}?", imitated_name(&original))),
             });
         }
         let contracts = self.list_verified_names().await?.search(query, MAX_MATCHES).into_iter().map(|found| {
             let full = found.address.to_checksum(None);
             Match {
-                kind: "Verified contract",
+                kind: "Contract, source verified",
                 title: sanitize_name(&found.name),
                 detail: short(&full),
                 href: format!("/address/{full}?tab=contract"),
+                warning: String::new(),
             }
         });
         Ok(side_by_side([labels, tokens, contracts.collect()]))
@@ -122,6 +129,7 @@ impl WebState {
                 title: sanitize_name(label),
                 detail: short(&full),
                 href: format!("/address/{full}"),
+                warning: String::new(),
             }
         });
         found.collect()
@@ -141,14 +149,15 @@ impl WebState {
                 let Ok(address) = hex.parse::<Address>() else { return Ok(None) };
                 let full = address.to_checksum(None);
                 let href = format!("/address/{full}");
-                Ok(Some(Match { kind: "Address", title: full, detail: String::new(), href }))
+                Ok(Some(Match { kind: "Address", title: full, detail: String::new(), href, warning: String::new() }))
             }
             64 => {
                 let Ok(hash) = hex.parse::<B256>() else { return Ok(None) };
                 if self.chain.find_transaction(hash).await?.is_some() {
                     let full = format!("{hash:#x}");
                     let href = format!("/tx/{full}");
-                    return Ok(Some(Match { kind: "Transaction", title: short(&full), detail: full, href }));
+                    let title = short(&full);
+                    return Ok(Some(Match { kind: "Transaction", title, detail: full, href, warning: String::new() }));
                 }
                 let block = self.chain.find_block(BlockId::Hash(hash)).await?;
                 Ok(block.map(|block| block_match(block.number)))
@@ -201,7 +210,8 @@ fn malformed(query: &str) -> Option<String> {
 }
 
 fn block_match(number: u64) -> Match {
-    Match { kind: "Block", title: grouped(number), detail: String::new(), href: format!("/block/{number}") }
+    let (title, href) = (grouped(number), format!("/block/{number}"));
+    Match { kind: "Block", title, detail: String::new(), href, warning: String::new() }
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ use crate::{
     frame::{Frame, Section},
     state::{App, WebState},
     view::{
-        AddressLink, Amount, BlockLink, Chart, HolderLine, ListFile, NftLink, PageNames, Pager, Paging, TransferRow,
-        counted, grouped, sanitize_name, short,
+        AddressLink, Amount, BlockLink, Chart, HolderLine, ImitationBanner, ListFile, NftLink, PageNames, Pager,
+        Paging, TransferRow, counted, grouped, sanitize_name, short,
     },
 };
 
@@ -43,6 +43,7 @@ struct TokenPage {
     holders: String,
     transfers: String,
     contract: AddressLink,
+    imitation: Option<ImitationBanner>,
     balances_from_contract: bool,
     audited: Option<BlockLink>,
     tab: Tab,
@@ -124,6 +125,9 @@ pub(super) async fn show(
         (Tab::Transfers(rows.collect()), params.paging.pager(path, listed.total).with_files())
     };
     let metadata = &token.metadata;
+    let imitated = app.imitations.find(token.address, &metadata.symbol, &metadata.name).await?;
+    let own_names = (metadata.symbol.as_str(), metadata.name.as_str());
+    let imitation = imitated.map(|original| ImitationBanner::new(&original, own_names, token.holder_count));
     let (name, symbol) = (sanitize_name(&metadata.name), sanitize_name(&metadata.symbol));
     let address = token.address.to_checksum(None);
     let title = [&name, &symbol].into_iter().find(|text| !text.is_empty()).cloned();
@@ -160,6 +164,7 @@ pub(super) async fn show(
             holders: grouped(token.holder_count),
             transfers: grouped(token.transfer_count),
             contract: AddressLink::bare(token.address),
+            imitation,
             balances_from_contract: token.balance_source == BalanceSource::Calls,
             audited: token.audited_block.map(BlockLink::new),
             tab,

@@ -1,4 +1,6 @@
 mod fee;
+mod logs;
+mod moved;
 mod summary;
 
 use std::{collections::HashMap, sync::Arc};
@@ -6,19 +8,22 @@ use std::{collections::HashMap, sync::Arc};
 use alloy_primitives::hex;
 use askama::Template;
 use axum::{
-    extract::{Path, State},
+    extract::{Path, Query, State},
     http::StatusCode,
     response::{IntoResponse, Response},
 };
 use contracts::{KnownInterface, decode::Decoded, revert_reason, standards};
 use domain::{
-    Address, B256, BlockId, FailureSource, Fee, InternalFilter, Order, Outcome, Page, PageRequest, Transaction,
-    TransactionDetail, U256,
+    Address, Authorization, B256, BlockId, Code, FailureSource, Fee, InternalFilter, InternalPage, Outcome, Page,
+    PageRequest, Trade, Transaction, TransactionDetail, Transfer, U256,
 };
 use fee::FeeView;
 use futures::future::try_join_all;
+use logs::{Chosen, LogChoice, LogsView};
+use moved::MovedRow;
 use node::NodeError;
-use summary::{Part, SummaryInput};
+use serde::Deserialize;
+use summary::{SummaryInput, Word};
 
 use crate::{
     error::PageError,
@@ -26,17 +31,20 @@ use crate::{
     node_calls::NodeCallRefused,
     state::{App, WebState},
     view::{
-        AddressLink, Amount, BlockLink, DecodedView, FieldValue, InternalRow, LogRow, Moment, PageNames, TradeRow,
-        TransferRow, grouped, method_name, sanitize_name, sanitize_text, short,
+        AddressLink, Amount, BlockLink, DecodedView, FieldValue, InternalRow, Moment, PageNames, Part, PartOf,
+        PartPager, TradeRow, counted, grouped, method_name, sanitize_name, sanitize_text, short,
     },
 };
 
 /// Maximum bytes of input on a page; `/tx/{hash}/input` has all.
 const SHOWN_INPUT: usize = 4 * 1024;
-const SHOWN_EVENTS: u32 = 100;
+const SHOWN_TRADES: u32 = 100;
+/// Of the lists of what moved and of internal transactions.
+const TRANSFERS_OF_PAGE: u32 = 25;
+const INTERNAL_OF_PAGE: u32 = 100;
 /// Maximum characters of the reason of a failure.
 const MAX_REASON: usize = 500;
-const SHOWN_LOGS: usize = 100;
+const SHOWN_AUTHORIZATIONS: usize = 100;
 /// Maximum number of contracts whose interfaces are looked up for a page.
 const MAX_CONTRACTS: usize = 20;
 
@@ -48,7 +56,7 @@ const HASH_FORMAT: &str = "A transaction hash is 0x and 64 hexadecimal digits. C
 struct TransactionPage {
     frame: Frame,
     hash: String,
-    summary: Vec<Part>,
+    summary: Vec<Word>,
     outcome: &'static str,
     failure: Option<Failure>,
     block: BlockLink,
@@ -57,16 +65,21 @@ struct TransactionPage {
     from: AddressLink,
     to: Option<AddressLink>,
     created: Option<AddressLink>,
-    value: Amount,
+    /// The value, and why it is not among what moved.
+    unpaid: Option<(Amount, &'static str)>,
     fee: FeeView,
     gas_used: String,
     nonce: String,
     index: u32,
     method: String,
-    transfers: Vec<TransferRow>,
-    more_transfers: u64,
+    moved: Vec<MovedRow>,
+    moved_pager: PartPager,
+    /// Whether the calls of the transaction are known, and so what was paid in them.
+    is_traced: bool,
     internal: Vec<InternalRow>,
-    more_internal: u64,
+    internal_total: String,
+    internal_pager: PartPager,
+    is_internal_open: bool,
     trades: Vec<TradeRow>,
     detail: Option<Detail>,
 }
@@ -94,12 +107,38 @@ struct Detail {
     /// The input, if it is readable text.
     input_text: Option<String>,
     input_bytes: usize,
+    input_size: String,
     is_cut: bool,
-    logs: Vec<LogRow>,
-    more_logs: usize,
+    authorizations: Vec<AuthorizationRow>,
+    is_message: bool,
+    logs: LogsView,
 }
 
-pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
+/// An account that lets the code of another one run in its place.
+struct AuthorizationRow {
+    /// None if the signature is invalid.
+    signer: Option<AddressLink>,
+    /// None if it ends a delegation.
+    delegate: Option<AddressLink>,
+    nonce: String,
+}
+
+/// Which pages of its lists are shown.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Params {
+    #[serde(default)]
+    moved: Option<String>,
+    #[serde(default)]
+    internal: Option<String>,
+    #[serde(flatten)]
+    logs: LogChoice,
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    Path(hash): Path<String>,
+    Query(params): Query<Params>,
+) -> Result<Response, PageError> {
     let names = &app.page_names();
     let Ok(hash) = hash.parse() else {
         return app.not_found(NOT_A_HASH, HASH_FORMAT).await;
@@ -107,17 +146,25 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     let Some(tx) = app.chain.find_transaction(hash).await? else {
         return app.show_unindexed(hash).await;
     };
-    let events = app.chain.find_transaction_events(tx.hash, 0, SHOWN_EVENTS).await?;
-    let (transfers, trades) =
-        events.map(|events| (events.transfers, events.trades)).unwrap_or((Page::empty(0), Page::empty(0)));
-    let in_order = PageRequest { offset: 0, limit: SHOWN_EVENTS, order: Order::OldestFirst };
-    let internal = app.chain.list_internal_transactions(&InternalFilter::of(tx.hash), in_order).await?.page;
+    let full = format!("{:#x}", tx.hash);
+    let path = format!("/tx/{full}");
+    let moved_part = Part::new(params.moved.as_deref(), TRANSFERS_OF_PAGE);
+    let internal_part = Part::new(params.internal.as_deref(), INTERNAL_OF_PAGE);
+    let (transfers, trades, listed) = app.transaction_events(&tx, moved_part).await?;
+    let InternalPage { page: internal, traced_range } =
+        app.chain.list_internal_transactions(&InternalFilter::of(tx.hash), internal_part.request()).await?;
     let detail = app.transaction_detail(&tx).await;
-    let interfaces = app.transaction_interfaces(&tx, detail.as_deref()).await?;
+    let chosen = params.logs.choose(detail.as_deref().map(|detail| detail.logs.as_slice()).unwrap_or_default());
+    let is_message = app.is_message(&tx).await?;
+    let interfaces = app.transaction_interfaces(&tx, &chosen).await?;
     let method = tx.to.zip(tx.method).and_then(|(to, selector)| interfaces.function_name(to, selector));
-    let method = method.unwrap_or_else(|| method_name(&tx));
+    let method = match is_message {
+        true => "message".to_owned(),
+        false => method.unwrap_or_else(|| method_name(&tx)),
+    };
     let failure = app.find_failure(&tx, detail.as_deref(), &interfaces).await;
-    let call = tx.to.zip(detail.as_deref()).and_then(|(to, detail)| interfaces.call(to, &detail.input));
+    let called = tx.to.filter(|_| !is_message);
+    let call = called.zip(detail.as_deref()).and_then(|(to, detail)| interfaces.call(to, &detail.input));
     let token = match tx.to {
         Some(to) if call.is_some() => app.chain.find_token(to).await?,
         _ => None,
@@ -131,16 +178,17 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     };
     let fee = FeeView::new(&tx, base_fee, paid_in.as_ref(), names);
     let tip = app.sync.borrow().tip.map_or(tx.block_number, |tip| tip.number);
-    let full = format!("{:#x}", tx.hash);
     let summary = SummaryInput {
         tx: &tx,
         method: &method,
+        is_message,
         call: call.as_ref().map(|(call, _)| call),
         token: token.as_ref(),
         transfers: &transfers.items,
         transfer_count: transfers.total,
         trades: &trades.items,
         trade_count: trades.total,
+        authorizations: detail.as_deref().and_then(|detail| detail.authorizations.as_deref()).unwrap_or_default(),
         names,
     };
     let (time, value) = (Moment::of(tx.timestamp), names.coin(tx.value));
@@ -158,6 +206,10 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
         tx.to.map_or_else(|| "creating a contract".to_owned(), |to| format!("to {}", short(&to.to_checksum(None)))),
         value.shown(),
     );
+    // The payments come first, so they are on the first page.
+    let paid = if moved_part.is_first() { moved::payments(&tx, &internal.items, names) } else { Vec::new() };
+    let moved = paid.into_iter().chain(moved::transfers(&listed, names)).collect();
+    let is_part = params.moved.is_some() || params.internal.is_some() || params.logs.is_set();
     app.page(
         names,
         &TransactionPage {
@@ -165,30 +217,50 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
                 .frame(format!("Transaction {}", short(&full)), Section::Transactions)
                 .await
                 .described(description)
-                .at(format!("/tx/{full}"))
+                .at(path.clone())
+                .unlisted_if(is_part)
                 .live_if(!app.is_final(tx.block_number)),
             hash: full,
             summary: summary.summary(),
             outcome: tx.outcome().name(),
             failure,
             block: BlockLink::new(tx.block_number),
-            confirmations: grouped(tip.saturating_sub(tx.block_number) + 1),
+            confirmations: counted(tip.saturating_sub(tx.block_number) + 1, "confirmation"),
             time,
             from: names.address(tx.from),
             to: tx.to.map(|to| names.address(to)),
             created: tx.created.map(|created| names.address(created)),
-            value,
+            unpaid: match tx.outcome() {
+                _ if tx.value.is_zero() => None,
+                Outcome::Succeeded => None,
+                Outcome::Failed => Some((value, "stayed with the sender")),
+                Outcome::Unknown => Some((value, "if the transaction succeeded")),
+            },
             fee,
             gas_used: grouped(tx.gas_used),
             nonce: grouped(tx.nonce),
             index: tx.index,
             method,
-            more_transfers: transfers.total - transfers.items.len() as u64,
-            transfers: transfers.items.iter().map(|transfer| TransferRow::new(transfer, names)).collect(),
-            more_internal: internal.total - internal.items.len() as u64,
+            moved,
+            moved_pager: PartPager::new(
+                moved_part,
+                transfers.total,
+                PartOf { what: "Token transfers", path: &path, name: "moved" },
+            ),
+            is_traced: traced_range.is_some_and(|range| (range.from..=range.to).contains(&tx.block_number)),
+            internal_total: grouped(internal.total),
+            internal_pager: PartPager::new(
+                internal_part,
+                internal.total,
+                PartOf { what: "Internal transactions", path: &path, name: "internal" },
+            ),
+            is_internal_open: params.internal.is_some(),
             internal: internal.items.iter().map(|found| InternalRow::new(found, names)).collect(),
             trades: trades.items.iter().map(|trade| TradeRow::new(trade, names)).collect(),
-            detail: detail.map(|detail| Detail::new(&tx, &detail, call.as_ref(), &interfaces, names)),
+            detail: detail.as_deref().map(|detail| {
+                let logs = chosen.view(&path, |address| interfaces.of(address), names);
+                Detail::new(&tx, detail, call.as_ref(), logs, is_message, names)
+            }),
         },
     )
     .await
@@ -236,6 +308,35 @@ impl WebState {
         }
     }
 
+    /// The first transfers and trades, by which a transaction is summarized, and the transfers of a page.
+    async fn transaction_events(
+        &self,
+        tx: &Transaction,
+        part: Part,
+    ) -> Result<(Page<Transfer>, Page<Trade>, Vec<Transfer>), PageError> {
+        let Some(first) = self.chain.find_transaction_events(tx.hash, 0, SHOWN_TRADES).await? else {
+            return Ok((Page::empty(0), Page::empty(0), Vec::new()));
+        };
+        let listed = if part.is_first() {
+            first.transfers.items.iter().take(TRANSFERS_OF_PAGE as usize).cloned().collect()
+        } else {
+            let PageRequest { offset, limit, .. } = part.request();
+            let found = self.chain.find_transaction_events(tx.hash, offset, limit).await?;
+            found.map(|events| events.transfers.items).unwrap_or_default()
+        };
+        Ok((first.transfers, first.trades, listed))
+    }
+
+    /// Whether the input is not that of a call: the receiver has no code. The node is asked about one of which the index has none,
+    /// since it may be a contract whose code has not been read, or an account that delegates to one.
+    async fn is_message(&self, tx: &Transaction) -> Result<bool, PageError> {
+        let Some((to, _)) = tx.to.zip(tx.method) else { return Ok(false) };
+        if self.chain.find_code_hash(to).await?.is_some() || is_precompile(to) {
+            return Ok(false);
+        }
+        Ok(self.account(to).await.is_some_and(|account| account.code == Code::None))
+    }
+
     /// The hash of an indexed transaction, which the node can trace; otherwise the page that says what is wrong.
     pub(super) async fn traced_hash(&self, hash: &str) -> Result<Result<B256, Response>, PageError> {
         let Ok(hash) = hash.parse() else {
@@ -258,11 +359,10 @@ impl WebState {
     async fn transaction_interfaces(
         &self,
         tx: &Transaction,
-        detail: Option<&TransactionDetail>,
+        logs: &Chosen<'_>,
     ) -> Result<TransactionInterfaces, PageError> {
-        let emitters = detail.into_iter().flat_map(|detail| &detail.logs).take(SHOWN_LOGS).map(|log| log.address);
         let mut contracts: Vec<Address> = Vec::new();
-        for address in tx.method.and(tx.to).into_iter().chain(emitters) {
+        for address in tx.method.and(tx.to).into_iter().chain(logs.emitters()) {
             if contracts.len() < MAX_CONTRACTS && !contracts.contains(&address) {
                 contracts.push(address);
             }
@@ -293,7 +393,7 @@ impl WebState {
                 let interfaces = interfaces.iter().map(|interface| &**interface);
                 Failure {
                     reason: match &failure.data {
-                        Some(data) => sanitize_text(&revert_reason(Some(data), "", interfaces), MAX_REASON),
+                        Some(data) => sanitize_text(&said(&revert_reason(Some(data), "", interfaces)), MAX_REASON),
                         None => sanitize_text(&failure.error, MAX_REASON),
                     },
                     note: match failure.source {
@@ -332,11 +432,11 @@ impl Detail {
         tx: &Transaction,
         detail: &TransactionDetail,
         call: Option<&(Decoded, bool)>,
-        interfaces: &TransactionInterfaces,
+        logs: LogsView,
+        is_message: bool,
         names: &PageNames,
     ) -> Self {
         let shown = detail.input.get(..SHOWN_INPUT).unwrap_or(&detail.input);
-        let logs = detail.logs.iter().take(SHOWN_LOGS);
         Self {
             gas_limit: grouped(detail.gas_limit),
             filled: tx.gas_used.saturating_mul(100).checked_div(detail.gas_limit).unwrap_or_default(),
@@ -351,11 +451,35 @@ impl Detail {
             input: hex::encode_prefixed(shown),
             input_text: readable(shown),
             input_bytes: detail.input.len(),
+            input_size: counted(detail.input.len() as u64, "byte"),
             is_cut: shown.len() < detail.input.len(),
-            logs: logs.map(|log| LogRow::new(log, interfaces.of(log.address), names)).collect(),
-            more_logs: detail.logs.len().saturating_sub(SHOWN_LOGS),
+            authorizations: authorizations(detail, names),
+            is_message,
+            logs,
         }
     }
+}
+
+fn authorizations(detail: &TransactionDetail, names: &PageNames) -> Vec<AuthorizationRow> {
+    let row = |given: &Authorization| AuthorizationRow {
+        signer: given.signer.map(|signer| names.address(signer)),
+        delegate: Some(given.delegate).filter(|delegate| !delegate.is_zero()).map(|delegate| names.address(delegate)),
+        nonce: grouped(given.nonce),
+    };
+    detail.authorizations.iter().flatten().take(SHOWN_AUTHORIZATIONS).map(row).collect()
+}
+
+/// A reason as a sentence of its own.
+fn said(reason: &str) -> String {
+    match reason.starts_with("with the data ") || reason == "without a reason" {
+        true => format!("Reverted {reason}"),
+        false => reason.to_owned(),
+    }
+}
+
+/// The addresses at which nodes run code of their own.
+fn is_precompile(address: Address) -> bool {
+    address.iter().take(18).all(|byte| *byte == 0)
 }
 
 fn gas_cost(price: u128, gas: u64) -> U256 {
@@ -377,7 +501,26 @@ pub(super) fn type_name(tx_type: u64) -> String {
         2 => "EIP-1559",
         3 => "blobs",
         4 => "delegation",
-        _ => return format!("type {tx_type}"),
+        // Arbitrum.
+        100 => "deposit",
+        101 => "unsigned",
+        102 => "contract",
+        104 => "retry",
+        105 => "submission of a retryable ticket",
+        106 => "internal",
+        // zkSync.
+        113 => "EIP-712",
+        254 => "upgrade of the protocol",
+        255 => "priority operation",
+        // Celo.
+        122 => "CIP-66",
+        123 => "CIP-64",
+        124 => "CIP-42",
+        // The OP stack, Scroll and Mantle.
+        126 => "deposit",
+        // Polygon.
+        127 => "state synchronisation",
+        _ => return format!("type {tx_type} (unknown)"),
     };
     format!("type {tx_type} ({name})")
 }

@@ -2,7 +2,10 @@ use askama::{Template, filters::HtmlSafe};
 
 /// On the page of an address: whether an entry comes in or goes out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Template)]
-#[template(source = r#"<span class="direction {{ self.name() }}">{{ self.name() }}</span> "#, ext = "html")]
+#[template(
+    source = r##"<span class="direction {{ self.name() }}"><svg class="i" aria-hidden="true"><use href="#i-{{ self.name() }}"/></svg>{{ self.name() }}</span> "##,
+    ext = "html"
+)]
 pub(crate) enum Direction {
     In,
     Out,

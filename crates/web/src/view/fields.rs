@@ -10,6 +10,7 @@ use super::{AddressLink, PageNames, sanitize_name, sanitize_text};
 
 /// Maximum length of a shown value; the raw data has the rest.
 const MAX_CHARACTERS: usize = 2_000;
+const PREVIEWED_FIELDS: usize = 3;
 
 /// A decoded call or log.
 pub(crate) struct DecodedView {
@@ -40,6 +41,18 @@ impl DecodedView {
             signature: cut(&decoded.signature),
             fields: decoded.fields.iter().map(|field| FieldRow::new(field, names)).collect(),
         }
+    }
+
+    /// The first arguments in one line.
+    pub(crate) fn preview(&self) -> String {
+        let shown = self.fields.iter().take(PREVIEWED_FIELDS).map(|field| {
+            let value = match &field.value {
+                FieldValue::Address(link) => link.text().to_owned(),
+                FieldValue::Text(text) => sanitize_name(text),
+            };
+            if field.name.is_empty() { value } else { format!("{} {value}", field.name) }
+        });
+        shown.collect::<Vec<_>>().join(", ")
     }
 }
 

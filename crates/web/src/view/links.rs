@@ -2,6 +2,7 @@
 
 use askama::{Template, filters::HtmlSafe};
 use domain::{Address, B256, BlockNumber, U256};
+use enrichment::Imitated;
 
 use super::{
     amount::grouped,
@@ -55,6 +56,11 @@ impl AddressLink {
         Mark::new(known, self.own_name().filter(|_| self.label.is_none()).unwrap_or_default())
     }
 
+    /// The name or the short form, without a link.
+    pub(crate) fn text(&self) -> &str {
+        self.label.as_deref().or_else(|| self.own_name()).unwrap_or(&self.short)
+    }
+
     /// The last digits, which tell contracts with the same name apart.
     fn tail(&self) -> String {
         format!("…{}", self.full.get(self.full.len() - 6..).unwrap_or_default())
@@ -65,23 +71,45 @@ fn find_known<'a>(known: &'a KnownAddresses, address: &Address) -> Option<&'a Kn
     known.get()?.get(address)
 }
 
-/// What kind of account an address is, and a warning of a name that may imitate another one.
+/// What kind of account an address is, and a warning in words of a name that imitates another one. That a source is verified says
+/// what the code is, not who made it: its sign is not one of approval.
 #[derive(Debug, Clone, Template)]
 #[template(
-    source = r#"{% match kind %}{% when Kind::Account %}{% when Kind::Contract %}<span class="mark" role="img" aria-label="Contract" title="Contract">◇</span>{% when Kind::VerifiedContract %}<span class="mark good" role="img" aria-label="Verified contract" title="Verified contract">✓</span>{% endmatch %}{% if has_mixed_scripts %}<span class="mark bad" role="img" aria-label="Letters of several alphabets" title="This name has letters of several alphabets: it may imitate another one">!</span>{% endif %}"#,
+    source = r##"{% match kind %}{% when Kind::Account %}{% when Kind::Contract %}<span class="mark" role="img" aria-label="Contract" title="Contract"><svg class="i" aria-hidden="true"><use href="#i-contract"/></svg></span>{% when Kind::VerifiedContract %}<span class="mark" role="img" aria-label="Contract, source verified" title="Contract, source verified"><svg class="i" aria-hidden="true"><use href="#i-source"/></svg></span>{% endmatch %}{% match doubt %}{% when Doubt::None %}{% when Doubt::Imitates(original) %}<span class="warn" title="This token imitates {{ original }}, or has the same name by chance"><svg class="i" aria-hidden="true"><use href="#i-warn"/></svg>imitation?</span> {% when Doubt::MixedScripts %}<span class="warn" title="Letters of several alphabets: this name may imitate another one"><svg class="i" aria-hidden="true"><use href="#i-warn"/></svg>odd letters</span> {% endmatch %}"##,
     ext = "html"
 )]
 pub(crate) struct Mark {
     kind: Kind,
-    has_mixed_scripts: bool,
+    doubt: Doubt,
+}
+
+/// Why a name may mislead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Doubt {
+    None,
+    /// With the symbol and the address of the original.
+    Imitates(String),
+    MixedScripts,
 }
 
 impl HtmlSafe for Mark {}
 
 impl Mark {
     fn new(known: Option<&Known>, name: &str) -> Self {
-        Self { kind: known.map(|known| known.kind).unwrap_or_default(), has_mixed_scripts: has_mixed_scripts(name) }
+        let doubt = match known.and_then(|known| known.imitates.as_ref()) {
+            Some(original) => Doubt::Imitates(imitated_name(original)),
+            None if has_mixed_scripts(name) => Doubt::MixedScripts,
+            None => Doubt::None,
+        };
+        Self { kind: known.map(|known| known.kind).unwrap_or_default(), doubt }
     }
+}
+
+/// An imitated token by its symbol or name, and the short form of its address.
+pub(crate) fn imitated_name(original: &Imitated) -> String {
+    let names = [&original.symbol, &original.name].map(|name| sanitize_name(name));
+    let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+    format!("{name} {}", short(&original.address.to_checksum(None)))
 }
 
 #[derive(Debug, Clone, Template)]
@@ -146,8 +174,11 @@ impl TokenLink {
 
     /// Every token is a contract, so only a verified one has a mark.
     fn mark(&self) -> Mark {
-        let known = find_known(&self.known, &self.address).filter(|known| known.kind == Kind::VerifiedContract);
-        Mark::new(known, &self.shown)
+        let mut mark = Mark::new(find_known(&self.known, &self.address), &self.shown);
+        if mark.kind == Kind::Contract {
+            mark.kind = Kind::Account;
+        }
+        mark
     }
 }
 

@@ -11,6 +11,7 @@ const SHOWN_DATA: usize = 4 * 1024;
 
 /// The topics and the data of a log, and what they mean.
 pub(crate) struct LogRow {
+    /// In the block.
     pub(crate) index: u32,
     pub(crate) address: AddressLink,
     pub(crate) event: Option<DecodedView>,
@@ -65,6 +66,8 @@ fn hex_data(data: &[u8]) -> String {
 pub(crate) struct ListedLog {
     pub(crate) key: String,
     pub(crate) hash: TransactionLink,
+    /// To the log on the page of its transaction.
+    pub(crate) link: String,
     pub(crate) block: BlockLink,
     pub(crate) time: Moment,
     pub(crate) log: LogRow,
@@ -76,6 +79,7 @@ impl ListedLog {
         Self {
             key: format!("{:#x}-{}", found.tx_hash, found.event.log_index),
             hash: TransactionLink::new(found.tx_hash),
+            link: format!("/tx/{:#x}?logIndex={}#log", found.tx_hash, found.event.log_index),
             block: BlockLink::new(found.block_number),
             time: Moment::of(found.timestamp),
             log: LogRow::of_event(&found.event, interfaces, names),

@@ -68,6 +68,11 @@ impl PageNames {
         self.token(address, symbol.unwrap_or_default(), name.unwrap_or_default())
     }
 
+    /// What is known of the addresses of the page, once it is rendered.
+    pub(crate) fn known(&self) -> KnownAddresses {
+        Arc::clone(&self.known)
+    }
+
     fn note(&self, address: Address) -> KnownAddresses {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(address);
         Arc::clone(&self.known)

@@ -3,8 +3,8 @@
 use domain::{B256, Block, Fee, InternalTransaction, TracedRange, Trade, Transaction, Transfer};
 
 use super::{
-    AddressLink, Amount, BlockLink, Direction, Methods, Moment, NftLink, PageNames, TokenLink, TransactionLink,
-    grouped, sanitize_name, short,
+    AddressLink, Amount, BlockLink, Direction, MethodLabel, Methods, Moment, NftLink, PageNames, TokenLink,
+    TransactionLink, grouped, sanitize_name, short,
 };
 
 pub(crate) struct BlockRow {
@@ -40,7 +40,7 @@ pub(crate) struct TransactionRow {
     pub(crate) hash: TransactionLink,
     pub(crate) block: BlockLink,
     pub(crate) time: Moment,
-    pub(crate) method: String,
+    pub(crate) method: MethodLabel,
     pub(crate) direction: Option<Direction>,
     pub(crate) from: AddressLink,
     pub(crate) to: Option<AddressLink>,
@@ -58,7 +58,7 @@ impl TransactionRow {
             hash: TransactionLink::new(tx.hash),
             block: BlockLink::new(tx.block_number),
             time: Moment::of(tx.timestamp),
-            method: methods.name(tx),
+            method: methods.label(tx, names.known()),
             direction: names.direction(tx.from, tx.to.or(tx.created)),
             from: names.address(tx.from),
             to: tx.to.map(|to| names.address(to)),
@@ -83,6 +83,8 @@ pub(crate) struct TransferRow {
     pub(crate) id: Option<NftLink>,
     pub(crate) token: TokenLink,
     pub(crate) kind: &'static str,
+    /// The short form of the counterparty that the other address imitates.
+    pub(crate) doubt: Option<String>,
 }
 
 impl TransferRow {
@@ -101,6 +103,7 @@ impl TransferRow {
             id: event.token_id.map(|id| NftLink::new(event.token, id)),
             token: names.token_if_read(event.token, transfer.token_symbol.as_deref(), transfer.token_name.as_deref()),
             kind: names.token_kind(event.kind),
+            doubt: None,
         }
     }
 }

@@ -10,7 +10,7 @@ const TIP: u64 = 21_000 * 2;
 const BLOB: u64 = 2 * 131_072 * 3;
 
 fn london(transactions: Vec<Included>) -> Draft {
-    Draft { header: json!({"baseFeePerGas": "0x7"}), transactions }
+    Draft { header: json!({"baseFeePerGas": "0x7"}), transactions, ..Draft::default() }
 }
 
 fn parts(base: u64, priority: u64, blob: u64, l1: u64, operator: u64) -> Value {
@@ -61,7 +61,8 @@ async fn a_transaction_with_blobs_pays_for_them_and_burns_what_they_cost() {
         "baseFeePerGas": "0x7", "withdrawalsRoot": alloy_trie::EMPTY_ROOT_HASH, "blobGasUsed": "0x40000",
         "excessBlobGas": "0x0", "parentBeaconBlockRoot": alloy_primitives::B256::ZERO,
     });
-    let block = Draft { header, transactions: vec![blobs, payment(1, json!({}), json!({}))] };
+    let transactions = vec![blobs, payment(1, json!({}), json!({}))];
+    let block = Draft { header, transactions, ..Draft::default() };
     let node = ReplayNode::start(1, &[block]).await;
     on_both_stores(&node, async |explorer| {
         let shown = transaction(explorer, &node.hash(1, 0)).await;
@@ -71,6 +72,12 @@ async fn a_transaction_with_blobs_pays_for_them_and_burns_what_they_cost() {
         assert_fees(explorer, &[BASE + TIP + BLOB, BASE + TIP], 2 * BASE + BLOB, json!("9")).await;
         let page = explorer.get(&format!("/tx/{}", node.hash(1, 0))).await.text;
         assert!(page.contains("Blob fee") && page.contains(&format!("({})", BASE + TIP + BLOB)), "{page}");
+        let header = explorer.json("/api/v1/blocks/1/header").await;
+        let blobs = (&header["blobCount"], &header["blobVersionedHashes"], &header["blobFees"], &header["blobGasUsed"]);
+        assert_eq!(blobs, (&json!(2), &hashes, &json!(BLOB.to_string()), &json!("262144")), "{header}");
+        let served = node.block(1);
+        assert_eq!((&header["stateRoot"], &header["hash"]), (&served["stateRoot"], &served["hash"]), "{header}");
+        assert_eq!((&header["difficulty"], &header["uncles"]), (&json!("0"), &json!([])), "{header}");
         let reward = explorer.json("/api?module=block&action=getblockreward&blockno=1").await;
         assert_eq!(reward["result"]["blockReward"], (2 * TIP).to_string());
     })
@@ -183,7 +190,7 @@ async fn refunded_gas_that_a_block_counts_is_not_burnt() {
         "parentBeaconBlockRoot": alloy_primitives::B256::ZERO, "requestsHash": alloy_primitives::B256::repeat_byte(3),
         "blockAccessListHash": alloy_primitives::B256::repeat_byte(4), "gasUsed": "0x7530",
     });
-    let block = Draft { header, transactions: vec![payment(0, json!({}), json!({}))] };
+    let block = Draft { header, transactions: vec![payment(0, json!({}), json!({}))], ..Draft::default() };
     let node = ReplayNode::start(1, &[block]).await;
     on_both_stores(&node, async |explorer| {
         assert_eq!(explorer.json("/api/v1/blocks/1").await["gasUsed"], "30000");

@@ -26,7 +26,7 @@ fn passing(nonce: u64) -> Included {
 }
 
 fn block(included: Included) -> Draft {
-    Draft { header: json!({"baseFeePerGas": "0x7"}), transactions: vec![included] }
+    Draft { header: json!({"baseFeePerGas": "0x7"}), transactions: vec![included], ..Draft::default() }
 }
 
 /// A block before the fork, and two after it.

@@ -49,6 +49,7 @@ async fn wrong_indexes_of_logs_are_derived_from_their_order() {
     let draft = Draft {
         header: json!({"baseFeePerGas": "0x7"}),
         transactions: vec![of(0, vec![log(1), log(2)]), of(1, vec![log(3)])],
+        ..Draft::default()
     };
     let node = ReplayNode::start(1, &[draft.clone(), draft]).await;
     node.number_logs(1, |_| 0);
@@ -70,8 +71,11 @@ async fn wrong_indexes_of_logs_are_derived_from_their_order() {
 async fn contract_calls_that_fail_hold_no_block_and_health_names_them() {
     let swapping = payment(0, json!({}), json!({"logs": [swap()]}));
     let later = payment(1, json!({}), json!({}));
-    let drafts = [swapping, later]
-        .map(|included| Draft { header: json!({"baseFeePerGas": "0x7"}), transactions: vec![included] });
+    let drafts = [swapping, later].map(|included| Draft {
+        header: json!({"baseFeePerGas": "0x7"}),
+        transactions: vec![included],
+        ..Draft::default()
+    });
     let node = ReplayNode::start(1, &drafts).await;
     node.fail("eth_call");
     let explorer = Launch::run(&node.url()).start().await;

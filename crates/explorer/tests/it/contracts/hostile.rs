@@ -2,13 +2,13 @@
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
 
 use super::verifier_fixture::VerifierFixture;
-use crate::support::permits;
+use crate::support::{Stopwatch, permits};
 
 const VERSION: &str = "0.8.20";
 /// Deploys one byte, which no compiler produces, so that all candidate settings are tried.
@@ -50,10 +50,10 @@ async fn hostile_sources_get_a_response_in_time_without_harm() {
     let is_stopped = AtomicBool::new(false);
     let attempt = async |site: usize, address: &str, source: &str| -> (Value, Duration) {
         let body = json!({ "address": address, "sourceCode": source, "compilerVersion": VERSION });
-        let started = Instant::now();
+        let watch = Stopwatch::start();
         let answer = fixture.post_from(&client_ip(site), "/api/v1/verify", &body).await;
         is_stopped.fetch_or(site == 0, Ordering::SeqCst);
-        (answer.ok(), started.elapsed())
+        (answer.ok(), watch.elapsed())
     };
     let work = async {
         let all = addresses.iter().zip(&sources).enumerate();

@@ -9,10 +9,12 @@ use std::{
 };
 
 use super::DEPLOY;
+use crate::support::permits;
 
 const VERSION: &str = concat!("explorer ", env!("CARGO_PKG_VERSION"), "\n");
 
 fn run(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> Output {
+    permits::enter();
     let program = program.as_ref();
     Command::new(program).args(arguments).output().unwrap_or_else(|error| panic!("{program:?}: {error}"))
 }

@@ -7,11 +7,11 @@ use reqwest::Certificate;
 
 use super::{
     DEPLOY, deployed_file,
-    proxy::{Proxy, TEMPORARY_FOLDERS, caddy_program, free_port},
+    proxy::{Proxy, TEMPORARY_FOLDERS, caddy_program},
     replace_all,
 };
 use crate::support::{
-    DevNode, Launch, TestExplorer,
+    DevNode, Launch, Port, TestExplorer,
     client::{Client, http_client},
     tls::{Identity, identity_of},
 };
@@ -98,10 +98,10 @@ impl Site {
     }
 }
 
-async fn nginx<'a>(sites: impl IntoIterator<Item = &'a Site>, port: u16) -> Proxy {
+async fn nginx<'a>(sites: impl IntoIterator<Item = &'a Site>, ports: [Port; 2]) -> Proxy {
     let sites: Vec<&str> = sites.into_iter().map(|site| site.text.as_str()).collect();
     let config = format!("events {{}} http {{ access_log off; {TEMPORARY_FOLDERS}\n{} }}", sites.join("\n"));
-    Proxy::nginx(&config, port).await
+    Proxy::nginx(&config, ports.into()).await
 }
 
 #[tokio::test]
@@ -109,12 +109,13 @@ async fn nginx_serves_two_host_names_with_tls_and_passes_on_who_asks() {
     let ((first, _), (second, _)) = (DevNode::with_traffic(40).await, DevNode::with_traffic(40).await);
     let one = started(&first, explorer(&first, "Chain One")).await;
     let two = started(&second, explorer(&second, "Chain Two")).await;
-    let (ports, folder) = ([free_port(), free_port()], tempfile::tempdir().unwrap());
+    let (reserved, folder) = ([Port::reserve(), Port::reserve()], tempfile::tempdir().unwrap());
+    let ports = [&reserved[0], &reserved[1]].map(Port::number);
     let sites = [
         Site::new("one.example", "one", &one, ports, folder.path()),
         Site::new("two.example", "two", &two, ports, folder.path()),
     ];
-    let _proxy = nginx(&sites, ports[1]).await;
+    let _proxy = nginx(&sites, reserved).await;
 
     for (site, chain, server) in [(&sites[0], "Chain One", &one), (&sites[1], "Chain Two", &two)] {
         let secure = |from: &str| site.client(from, "https", ports[1]);
@@ -156,7 +157,8 @@ async fn assert_serves_paths(client: impl Fn(&str) -> Client) {
 async fn nginx_serves_two_chains_below_paths() {
     let node = DevNode::start().await;
     let servers = below_paths(&node).await;
-    let (ports, folder) = ([free_port(), free_port()], tempfile::tempdir().unwrap());
+    let (reserved, folder) = ([Port::reserve(), Port::reserve()], tempfile::tempdir().unwrap());
+    let ports = [&reserved[0], &reserved[1]].map(Port::number);
     let mut site = Site::new("explorer.test", "unused", &servers[0], ports, folder.path());
     let last = site.text.find("    location / {\n        proxy_pass").unwrap();
     site.text.truncate(last);
@@ -165,18 +167,19 @@ async fn nginx_serves_two_chains_below_paths() {
         site.text += &locations.replace("127.0.0.1:3001", server.client().host());
     }
     site.text += "}";
-    let _proxy = nginx([&site], ports[1]).await;
+    let _proxy = nginx([&site], reserved).await;
     assert_serves_paths(|from| site.client(from, "https", ports[1])).await;
 }
 
 /// Caddy with this file, in which a port replaces the host name, for which it would get a certificate. Without its interface
 /// for changes.
 async fn caddy(config: String, replacements: &[(&str, &str)]) -> (Proxy, impl Fn(&str) -> Client + use<>) {
-    let port = free_port();
-    let config = replace_all(config, &[("explorer.example {", &format!("http://127.0.0.1:{port} {{"))]);
+    let port = Port::reserve();
+    let url = format!("http://{}", port.address());
+    let config = replace_all(config, &[("explorer.example {", &format!("{url} {{"))]);
     let config = replacements.iter().fold(config, |config, (written, here)| config.replace(written, here));
     let proxy = Proxy::caddy(&format!("{{\n\tadmin off\n}}\n{config}"), port).await;
-    let client = move |from: &str| Client::with_settings(format!("http://127.0.0.1:{port}"), settings(from));
+    let client = move |from: &str| Client::with_settings(url.clone(), settings(from));
     (proxy, client)
 }
 

@@ -186,6 +186,7 @@ pub(crate) async fn write_false_blocks(
             trades: Vec::new(),
             pools: Vec::new(),
             inner_creations: None,
+            credits: Vec::new(),
         };
         change(&mut changes);
         blocks.push(changes);

@@ -11,7 +11,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::{DevNode, Launch, TestExplorer, permits, slow_proxy::SlowProxy};
+use crate::support::{DevNode, Launch, Stopwatch, TestExplorer, permits, slow_proxy::SlowProxy};
 
 /// A connection from this address of the loopback network.
 async fn connect_from(last: u8, explorer: &TestExplorer) -> TcpStream {
@@ -29,7 +29,7 @@ async fn send_get(stream: &mut TcpStream, path: &str) -> String {
 
 async fn read(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
-    let _ = timeout(Duration::from_secs(30), stream.read_to_end(&mut answer)).await.expect("stays open");
+    let _ = timeout(Duration::from_secs(120), stream.read_to_end(&mut answer)).await.expect("stays open");
     String::from_utf8_lossy(&answer).into_owned()
 }
 
@@ -53,11 +53,11 @@ async fn one_client_address_cannot_use_all_connections() {
     assert!(other.starts_with("HTTP/1.1 200"), "{other}");
 
     // They send no request, so they are closed, and the address can connect again.
-    let started = Instant::now();
+    let watch = Stopwatch::start();
     for stream in &mut held {
         assert_eq!(read(stream).await, "");
     }
-    assert!(started.elapsed() < Duration::from_secs(14), "{:?}", started.elapsed());
+    watch.assert_within(14);
     let again = send_get(&mut connect_from(2, &explorer).await, "/health/live").await;
     assert!(again.starts_with("HTTP/1.1 200"), "{again}");
 }
@@ -91,7 +91,7 @@ async fn page_views_from_one_client_address_do_not_overload_the_node() {
     let client = explorer.client().with_keep_alive();
     let (before, started) = (node.requests(), Instant::now());
     let mut pages = 0_u64;
-    while pages < 600 && started.elapsed() < Duration::from_secs(20) {
+    while pages < 600 {
         let page = client.get(&format!("/address/0x{pages:040x}")).await;
         // An unused address is shown or not found, depending on whether the node was called.
         assert!([200, 404].contains(&page.status), "{}", page.text);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use devchain::DevChain;
 
 use super::{busy_chain, chain_of, index};
-use crate::support::{FaultyNode, Launch, Script, eventually, permits};
+use crate::support::{FaultyNode, Launch, Script, Stopwatch, eventually, permits};
 
 #[tokio::test]
 async fn sync_keeps_half_of_its_rate_when_a_fifth_of_the_requests_are_spoiled() {
@@ -14,7 +14,7 @@ async fn sync_keeps_half_of_its_rate_when_a_fifth_of_the_requests_are_spoiled() 
     for _ in 0..1_500 {
         chain.mine(None);
     }
-    // Other work on the machine only lowers the ratio: the best of five counts.
+    // Other work on the machine at times lowers the ratio: the best of five counts.
     let mut best = 0.0_f64;
     for _ in 0..5 {
         best = best.max(rate_with_faults(&chain).await);
@@ -47,11 +47,11 @@ async fn blocks_per_second(node: &FaultyNode) -> f64 {
     let explorer = Launch::run(&node.url()).start().await;
     let committed = async || explorer.json("/health").await["tip"]["number"].as_u64().filter(|number| *number > 0);
     let first = eventually("the first commit", committed).await;
-    let started = Instant::now();
+    let watch = Stopwatch::start();
     node.wait_for(&explorer).await;
     let blocks = node.chain.head().number - first;
     assert!(blocks > 500, "{blocks} blocks after the first commit are too few to tell a rate");
-    blocks as f64 / started.elapsed().as_secs_f64()
+    blocks as f64 / watch.elapsed().as_secs_f64()
 }
 
 #[tokio::test]

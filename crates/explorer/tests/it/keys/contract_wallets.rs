@@ -1,14 +1,12 @@
 //! Keys for contract wallets, which validate signatures themselves: deployed (ERC-1271) or not yet (ERC-6492).
 
-use std::time::Duration;
-
 use alloy_primitives::{Address, B256, TxKind, U256, hex, keccak256};
 use devchain::Signer;
 use serde_json::json;
 
 use super::{expect_problem, list};
 use crate::support::{
-    Anvil, DevNode, TestExplorer,
+    Anvil, DevNode, Stopwatch, TestExplorer,
     key_request::{KeyRequest, hex_of, now, owner_of, sign, text},
     permits,
 };
@@ -70,11 +68,11 @@ async fn a_contract_wallet_validates_the_signature_of_its_owner() {
     let key = by(signer).key(client).await;
     assert_eq!(list(client, &owner, Some(&key)).await.json["keys"].as_array().unwrap().len(), 1);
 
-    let started = std::time::Instant::now();
+    let watch = Stopwatch::start();
     let owner = format!("{:#x}", wallets.stubborn);
     let stubborn = KeyRequest { owner: owner.clone(), ..KeyRequest::of_text(signer, time, &text(&owner, time)) };
     expect_problem(&stubborn.send(client).await, 401, "signature_mismatch", "ERC-1271");
-    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    watch.assert_within(8);
 }
 
 /// The signature of a wallet that is not deployed yet, encoded by hand.

@@ -1,24 +1,22 @@
 //! What nodes for development change without a block, or by going back.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
 use super::Stored;
-use crate::support::{Anvil, TestExplorer, eventually, permits};
+use crate::support::{Anvil, Stopwatch, TestExplorer, eventually, permits};
 
 /// How long something may be out of date.
-const LIMIT: Duration = Duration::from_secs(1);
+const LIMIT_SECONDS: u64 = 1;
 
 /// Waits until a response has what the node has now, which took less than the limit.
 async fn soon(what: &str, explorer: &TestExplorer, path: &str, is_current: impl Fn(&Value) -> bool) {
-    let started = Instant::now();
+    let watch = Stopwatch::start();
     eventually(what, async || {
         let answer = explorer.get(path).await;
         is_current(&answer.json).then_some(())
     })
     .await;
-    assert!(started.elapsed() < LIMIT, "{what}: {:?}", started.elapsed());
+    watch.assert_within(LIMIT_SECONDS);
 }
 
 #[tokio::test]

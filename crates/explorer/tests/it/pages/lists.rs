@@ -60,7 +60,7 @@ async fn lists_of_an_address_are_filtered_as_by_the_query_endpoint() {
     }
 
     let all = explorer.get(&format!("/address/{from}")).await.text;
-    assert!(all.contains("<span class=\"direction out\">out</span>"), "{all}");
+    assert!(all.contains("<span class=\"direction out\">") && all.contains("#i-out\"/></svg>out</span>"), "{all}");
     for (url, words) in [
         ("counterparty=0x12&direction=in", "40 hexadecimal digits"),
         ("fromBlock=x", "A block is a whole number"),

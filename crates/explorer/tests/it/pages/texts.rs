@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     contracts::verifier_fixture::{COIN, Case, VerifierFixture},
-    support::{Fixture, Launch, client::Client, deadline::eventually, permits, process::Signal},
+    support::{DevNode, Fixture, Launch, client::Client, deadline::eventually, permits, process::Signal},
 };
 
 const BURN: Address = address!("000000000000000000000000000000000000dEaD");
@@ -81,16 +81,31 @@ async fn null_and_burn_addresses_have_names_and_robots_have_rules() {
 }
 
 #[tokio::test]
-async fn the_reference_links_back_and_has_the_colours_of_the_pages() {
+async fn the_reference_is_a_page_like_others() {
     let fixture = Fixture::shared().await;
-    let client = fixture.explorer.client();
-    assert!(client.get("/docs").await.text.contains("href=\"./\""));
-    let pages = client.get("/").await.text;
-    let style = pages.split('"').find(|part| part.starts_with("/assets/style")).unwrap();
-    let (style, docs) = (client.get(style).await.text, client.get("/docs/docs.css").await.text);
-    for name in ["--ink", "--muted", "--line", "--accent"] {
-        let value = |css: &str| css.split(&format!("  {name}: ")).nth(1).unwrap().split(';').next().unwrap().to_owned();
-        assert_eq!(value(&docs), value(&style), "{name}");
+    let page = fixture.explorer.get("/docs").await.text;
+    for part in
+        ["<a href=\"/docs\" aria-current=\"true\">API</a>", "name=\"q\"", "id=\"health\"", "class=\"reference\""]
+    {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
+#[tokio::test]
+async fn limits_are_told_as_the_operator_set_them() {
+    let node = DevNode::start().await;
+    for (requests, told) in
+        [("1500", "1,500 requests in any 60 seconds"), ("0", "the number of requests is not limited")]
+    {
+        let explorer = Launch::run(&node.url()).argument("--anonymous-requests-per-minute", requests).start().await;
+        for path in ["/keys", "/docs"] {
+            let page = explorer.get(path).await.text;
+            assert!(page.contains(told) && !page.contains("10 requests"), "{path}: {page}");
+        }
+        let document = explorer.json("/api/v1/openapi.json").await;
+        let description = document["info"]["description"].as_str().unwrap();
+        let limit = if requests == "0" { "there is no rate limit" } else { "the rate limit is 1500 requests" };
+        assert!(description.contains(limit) && !description.contains("is 10 requests"), "{description}");
     }
 }
 
@@ -109,7 +124,7 @@ async fn the_trades_of_a_pool_are_listed_on_its_page_and_tokens_are_named_in_tit
         let trade = newest_trade().await?;
         let pool = trade["pairAddress"].as_str().unwrap();
         let page = client.get(&format!("/address/{pool}?tab=trades")).await.text;
-        page.contains(trade["txHash"].as_str().unwrap()).then(|| assert!(!page.contains("No trades."), "{page}"))
+        page.contains(trade["txHash"].as_str().unwrap()).then(|| assert!(!page.contains("No trades:"), "{page}"))
     })
     .await;
 

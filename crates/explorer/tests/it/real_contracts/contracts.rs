@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::encoding::{Word, call_data, words};
-use crate::support::{Anvil, api_state::text, wallet_clients::run_client};
+use crate::support::{Anvil, api_state::text, permits, wallet_clients::run_client};
 
 /// Creation code by contract name.
 static CODE: OnceCell<Value> = OnceCell::const_new();
@@ -19,6 +19,7 @@ pub(crate) async fn deploy(anvil: &Anvil, from: &str, contract: &str, arguments:
 }
 
 async fn creation_code(contract: &str) -> &'static str {
+    permits::enter();
     let code = CODE.get_or_init(|| run_client("../contracts/compile.mjs", &[])).await;
     text(&code[contract]["bytecode"])
 }

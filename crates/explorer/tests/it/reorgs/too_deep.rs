@@ -29,7 +29,7 @@ async fn a_reorg_deeper_than_the_undo_data_stops_indexing_but_not_serving() {
     let served = read_api(&explorer, []).await;
     assert_eq!(served.blocks, blocks);
     let (ended, data) = explorer.stop().await;
-    assert_prompt_stop(&ended).await;
+    assert_prompt_stop(&ended);
 
     // The fix that the log suggests.
     let again = launch().on(&data).start().await;

@@ -1,12 +1,10 @@
-use std::net::{Ipv4Addr, SocketAddr};
-
 use alloy_primitives::Address;
 use devchain::{
     DevChain, DevChainConfig, RpcServer,
     traffic::{HistoryPlan, Traffic},
 };
 
-use super::{Rpc, TestExplorer, permits};
+use super::{Port, Rpc, TestExplorer, permits};
 
 /// A dev chain, served by the test process.
 #[derive(Debug)]
@@ -14,7 +12,8 @@ pub(crate) struct DevNode {
     pub(crate) chain: DevChain,
     pub(crate) rpc: Rpc,
     server: Option<RpcServer>,
-    address: SocketAddr,
+    /// It keeps the port while it does not serve.
+    port: Port,
 }
 
 impl DevNode {
@@ -42,6 +41,7 @@ impl DevNode {
     }
 
     pub(crate) async fn with_traffic_on(config: DevChainConfig, transactions: u64) -> (Self, Traffic) {
+        permits::enter();
         if transactions >= permits::LONG_CHAIN {
             permits::busy().await;
         }
@@ -61,17 +61,17 @@ impl DevNode {
 
     pub(crate) async fn serve(chain: DevChain) -> Self {
         permits::enter();
-        let server = chain.serve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.unwrap();
-        let (rpc, address) = (Rpc::new(server.url()), server.local_addr());
-        Self { chain, rpc, server: Some(server), address }
+        let port = Port::reserve();
+        let server = chain.serve(port.address()).await.unwrap();
+        Self { chain, rpc: Rpc::new(server.url()), server: Some(server), port }
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.port.address())
     }
 
     pub(crate) fn ws_url(&self) -> String {
-        format!("ws://{}", self.address)
+        format!("ws://{}", self.port.address())
     }
 
     pub(crate) fn account(&self, index: usize) -> Address {
@@ -87,7 +87,7 @@ impl DevNode {
 
     /// Serves the chain at the same address again.
     pub(crate) async fn resume_serving(&mut self) {
-        self.server = Some(self.chain.serve(self.address).await.unwrap());
+        self.server = Some(self.chain.serve(self.port.address()).await.unwrap());
     }
 
     /// Waits until the explorer has the head of the chain.

@@ -20,6 +20,7 @@ use super::{Rpc, TestExplorer};
 /// The client version and the chain id of a node on a public network.
 const CLIENT_VERSION: &str = "Geth/v1.16.7-stable/linux-amd64/go1.25.1";
 const CHAIN_ID: &str = "0x1";
+const HELD_POLL: Duration = Duration::from_millis(5);
 /// Any method.
 pub(crate) const ANY: &str = "*";
 /// `eth_getBlockByNumber` with a number, for the header alone.
@@ -85,8 +86,8 @@ pub(crate) struct Script {
     pub(crate) retry_after: Option<u32>,
     /// The delay of every response.
     pub(crate) delay: Duration,
-    /// A method, and the additional delay of its responses.
-    pub(crate) slow: Option<(&'static str, Duration)>,
+    /// A method, and how many requests for it have a response; the others wait for another script.
+    pub(crate) held: Option<(&'static str, usize)>,
     /// The result of `web3_clientVersion`. Without it, the chain is a public one.
     pub(crate) client_version: Option<&'static str>,
 }
@@ -218,10 +219,8 @@ impl Inner {
             return Reply::Limited(script.retry_after);
         }
         tokio::time::sleep(script.delay).await;
-        if let Some((method, delay)) = script.slow
-            && calls.iter().any(|call| call["method"] == method)
-        {
-            tokio::time::sleep(delay).await;
+        while self.holds(&calls) {
+            tokio::time::sleep(HELD_POLL).await;
         }
         let fault = self.fault(&script, &calls);
         match fault {
@@ -241,6 +240,13 @@ impl Inner {
             body.truncate(body.len() / 2);
         }
         Reply::Body(body)
+    }
+
+    /// Whether the script of this moment holds these calls back.
+    fn holds(&self, calls: &[Value]) -> bool {
+        let Some((method, answered)) = lock(&self.script).held else { return false };
+        let count = lock(&self.request_counts).methods.get(method).copied().unwrap_or_default();
+        count >= answered && calls.iter().any(|call| call["method"] == method)
     }
 
     /// Whether the rate limit allows one more request.

@@ -3,12 +3,12 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
     sync::{Arc, Mutex},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tempfile::TempDir;
 
-use super::{eventually, permits};
+use super::{Stopwatch, eventually, permits};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Signal {
@@ -22,6 +22,7 @@ const MAX_RUN: Duration = Duration::from_secs(600);
 
 /// Runs a program to its end, and kills it if it does not end.
 pub(crate) async fn output(command: Command) -> std::process::Output {
+    permits::enter();
     let mut command = tokio::process::Command::from(command);
     let run = command.kill_on_drop(true).output();
     let Ok(output) = tokio::time::timeout(MAX_RUN, run).await else {
@@ -39,7 +40,7 @@ pub(crate) fn mount_namespace_arguments() -> Option<&'static [&'static str]> {
     })
 }
 
-/// The exit status of a process, and how long it took to stop.
+/// The exit status of a process, and how long it took to stop on an idle machine.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
@@ -121,10 +122,10 @@ impl Process {
             Signal::Interrupt => "INT",
             Signal::Terminate => "TERM",
         };
-        let started = Instant::now();
+        let watch = Stopwatch::start();
         shell(&format!("kill -{name} {}", self.child.id())).status().unwrap();
         let status = self.ended().await;
-        Ended { status, took: started.elapsed(), log: self.stderr() }
+        Ended { status, took: watch.elapsed(), log: self.stderr() }
     }
 
     pub(crate) fn is_running(&mut self) -> bool {

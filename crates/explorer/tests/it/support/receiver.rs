@@ -1,6 +1,6 @@
 use std::{
     collections::{BTreeMap, HashMap},
-    net::{Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -14,7 +14,7 @@ use axum::{
 use serde_json::Value;
 use tokio::{net::TcpListener, task::JoinHandle};
 
-use super::eventually;
+use super::{Port, TestExplorer, eventually};
 
 /// How a receiver responds to a message.
 #[derive(Debug, Clone)]
@@ -68,11 +68,10 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     pub(crate) async fn start() -> Self {
-        Self::at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await
+        Self::on(Port::reserve().listen())
     }
 
-    pub(crate) async fn at(address: SocketAddr) -> Self {
-        let listener = TcpListener::bind(address).await.unwrap();
+    pub(crate) fn on(listener: TcpListener) -> Self {
         let (address, state) = (listener.local_addr().unwrap(), Arc::<ReceiverState>::default());
         let router = Router::new().fallback(receive).with_state(Arc::clone(&state));
         let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
@@ -113,8 +112,9 @@ impl Receiver {
         .await
     }
 
-    pub(crate) async fn expect_silence(&self, path: &str, count: usize) {
-        tokio::time::sleep(Duration::from_millis(600)).await;
+    /// There are no more messages at a path, now that all blocks are matched and all messages were sent.
+    pub(crate) async fn expect_silence(&self, explorer: &TestExplorer, path: &str, count: usize) {
+        explorer.wait_for_messages().await;
         let received = self.at_path(path);
         assert_eq!(received.len(), count, "{received:?}");
     }

@@ -7,14 +7,17 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use alloy_primitives::{B256, Bloom, BloomInput, hex, keccak256};
+use alloy_primitives::{B256, Bloom, BloomInput, U256, hex, keccak256};
 use alloy_rlp::{Encodable, Header};
 use alloy_trie::root::ordered_trie_root_encoded;
 use axum::{Json, Router, extract::State, routing::post};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 
-use super::rpc::quantity;
+use super::{
+    replay_ledger::{Beside, balance, traces},
+    rpc::quantity,
+};
 
 /// The hash of an empty list of uncles.
 const NO_UNCLES: &str = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347";
@@ -25,6 +28,8 @@ pub(crate) struct Draft {
     /// Fields of the header that differ from those of an empty block.
     pub(crate) header: Value,
     pub(crate) transactions: Vec<Included>,
+    /// Whole headers.
+    pub(crate) uncles: Vec<Value>,
 }
 
 /// A transaction and its receipt, without what follows from their block. Without a hash, the transaction gets that of its
@@ -159,6 +164,7 @@ fn encoded_receipt(receipt: &Value) -> Vec<u8> {
 pub(crate) struct Sealed {
     pub(crate) block: Value,
     pub(crate) receipts: Vec<Value>,
+    pub(crate) uncles: Vec<Value>,
 }
 
 fn set(object: &mut Value, fields: Value) {
@@ -166,6 +172,29 @@ fn set(object: &mut Value, fields: Value) {
     for (name, value) in fields {
         object[name] = value;
     }
+}
+
+/// A header as its hash covers it.
+fn header_of(block: &Value) -> Rlp {
+    let header_bytes =
+        ["parentHash", "sha3Uncles", "miner", "stateRoot", "transactionsRoot", "receiptsRoot", "logsBloom"];
+    let mut fields: Vec<Rlp> = header_bytes.iter().map(|field| Rlp::bytes(&block[*field])).collect();
+    let numbers = ["difficulty", "number", "gasLimit", "gasUsed", "timestamp"];
+    fields.extend(numbers.iter().map(|field| Rlp::number(&block[*field])));
+    fields.extend(["extraData", "mixHash", "nonce"].iter().map(|field| Rlp::bytes(&block[*field])));
+    let later: [(&str, fn(&Value) -> Rlp); 8] = [
+        ("baseFeePerGas", Rlp::number),
+        ("withdrawalsRoot", Rlp::bytes),
+        ("blobGasUsed", Rlp::number),
+        ("excessBlobGas", Rlp::number),
+        ("parentBeaconBlockRoot", Rlp::bytes),
+        ("requestsHash", Rlp::bytes),
+        ("blockAccessListHash", Rlp::bytes),
+        ("slotNumber", Rlp::number),
+    ];
+    let later = later.iter().filter(|(field, _)| !block[*field].is_null());
+    fields.extend(later.map(|(field, encode)| encode(&block[*field])));
+    Rlp::List(fields)
 }
 
 /// Computes all that follows from a draft and its parent.
@@ -230,25 +259,22 @@ pub(crate) fn seal(draft: &Draft, parent: Option<&Value>) -> Sealed {
         "uncles": [],
     });
     set(&mut block, draft.header.clone());
-    let header_bytes =
-        ["parentHash", "sha3Uncles", "miner", "stateRoot", "transactionsRoot", "receiptsRoot", "logsBloom"];
-    let mut fields: Vec<Rlp> = header_bytes.iter().map(|field| Rlp::bytes(&block[*field])).collect();
-    let numbers = ["difficulty", "number", "gasLimit", "gasUsed", "timestamp"];
-    fields.extend(numbers.iter().map(|field| Rlp::number(&block[*field])));
-    fields.extend(["extraData", "mixHash", "nonce"].iter().map(|field| Rlp::bytes(&block[*field])));
-    let later: [(&str, fn(&Value) -> Rlp); 8] = [
-        ("baseFeePerGas", Rlp::number),
-        ("withdrawalsRoot", Rlp::bytes),
-        ("blobGasUsed", Rlp::number),
-        ("excessBlobGas", Rlp::number),
-        ("parentBeaconBlockRoot", Rlp::bytes),
-        ("requestsHash", Rlp::bytes),
-        ("blockAccessListHash", Rlp::bytes),
-        ("slotNumber", Rlp::number),
-    ];
-    let later = later.iter().filter(|(field, _)| !block[*field].is_null());
-    fields.extend(later.map(|(field, encode)| encode(&block[*field])));
-    let hash = json!(keccak256(Rlp::List(fields).encoded()));
+    if let Some(withdrawals) = block["withdrawals"].as_array()
+        && block["withdrawalsRoot"].is_null()
+    {
+        let encoded = |paid: &Value| {
+            let n = |field: &str| Rlp::number(&paid[field]);
+            Rlp::List(vec![n("index"), n("validatorIndex"), Rlp::bytes(&paid["address"]), n("amount")]).encoded()
+        };
+        let encoded: Vec<Vec<u8>> = withdrawals.iter().map(encoded).collect();
+        block["withdrawalsRoot"] = json!(ordered_trie_root_encoded(&encoded));
+    }
+    if let Some(uncles) = draft.uncles.first().map(|_| &draft.uncles) {
+        let headers: Vec<Rlp> = uncles.iter().map(header_of).collect();
+        block["uncles"] = headers.iter().map(|header| json!(keccak256(header.encoded()))).collect();
+        block["sha3Uncles"] = json!(keccak256(Rlp::List(headers).encoded()));
+    }
+    let hash = json!(keccak256(header_of(&block).encoded()));
     block["hash"] = hash.clone();
     for item in transactions.iter_mut().chain(&mut receipts) {
         item["blockHash"] = hash.clone();
@@ -259,7 +285,7 @@ pub(crate) fn seal(draft: &Draft, parent: Option<&Value>) -> Sealed {
         }
     }
     block["transactions"] = json!(transactions);
-    Sealed { block, receipts }
+    Sealed { block, receipts, uncles: draft.uncles.clone() }
 }
 
 /// What the node has beside blocks.
@@ -267,6 +293,8 @@ pub(crate) fn seal(draft: &Draft, parent: Option<&Value>) -> Sealed {
 struct Script {
     /// The answer to a method with these parameters, as they are in the request, or with any.
     answers: HashMap<(String, String), Value>,
+    /// With it, the node has the state and the traces of all blocks.
+    beside: Option<Beside>,
     /// Methods that fail.
     failing: HashSet<String>,
 }
@@ -290,15 +318,37 @@ pub(crate) struct ReplayNode {
 impl ReplayNode {
     /// Serves a genesis block and these blocks on it.
     pub(crate) async fn start(chain_id: u64, drafts: &[Draft]) -> Self {
+        Self::start_from(chain_id, &Draft::default(), drafts).await
+    }
+
+    /// The same with a genesis block of its own.
+    pub(crate) async fn start_from(chain_id: u64, genesis: &Draft, drafts: &[Draft]) -> Self {
         let inner = Arc::new(Inner { chain_id, blocks: Mutex::default(), state: Mutex::default() });
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let router = Router::new().fallback(post(serve)).with_state(Arc::clone(&inner));
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         let node = Self { address, inner, server };
-        node.add(&Draft::default());
+        node.add(genesis);
         drafts.iter().for_each(|draft| node.add(draft));
         node
+    }
+
+    /// From now on, the node has the state and the traces of all blocks.
+    pub(crate) fn with_state(self, beside: Beside) -> Self {
+        self.inner.state.lock().unwrap().beside = Some(beside);
+        self
+    }
+
+    /// What an address has at the end of a block.
+    pub(crate) fn balance(&self, address: &str, number: usize) -> U256 {
+        let beside = self.inner.state.lock().unwrap().beside.clone().unwrap_or_default();
+        balance(&beside, &self.inner.blocks.lock().unwrap()[..=number], address)
+    }
+
+    /// The number of the newest block.
+    pub(crate) fn head(&self) -> usize {
+        self.inner.blocks.lock().unwrap().len() - 1
     }
 
     pub(crate) fn url(&self) -> String {
@@ -421,12 +471,27 @@ impl Inner {
                 }
                 Some(block)
             }
+            "eth_getUncleByBlockHashAndIndex" => {
+                let index = usize::try_from(quantity(&params[1])).unwrap();
+                Some(by_hash(&params[0]).and_then(|sealed| sealed.uncles.get(index).cloned()).unwrap_or(Value::Null))
+            }
             "eth_getBlockReceipts" => Some(by_id(&params[0]).map_or(Value::Null, |sealed| json!(sealed.receipts))),
             "eth_getTransactionByHash" => {
                 found(&|sealed| with_hash(sealed.block["transactions"].as_array().unwrap(), "hash"))
             }
             "eth_getTransactionReceipt" => found(&|sealed| with_hash(&sealed.receipts, "transactionHash")),
-            "eth_getBalance" | "eth_getTransactionCount" => Some(json!("0x0")),
+            "eth_getBalance" => {
+                let id = params[1]["blockHash"].as_str().map_or_else(|| params[1].clone(), |hash| json!(hash));
+                let number = by_id(&id).map(|sealed| quantity(&sealed.block["number"]))?;
+                let upto = blocks.get(..=usize::try_from(number).unwrap())?;
+                let beside = self.state.lock().unwrap().beside.clone();
+                let amount = beside.map_or(U256::ZERO, |beside| balance(&beside, upto, params[0].as_str().unwrap()));
+                Some(json!(format!("{amount:#x}")))
+            }
+            "eth_getTransactionCount" => Some(json!("0x0")),
+            "debug_traceBlockByNumber" if self.state.lock().unwrap().beside.is_some() => {
+                Some(by_id(&params[0]).map_or(Value::Null, traces))
+            }
             "eth_getCode" | "eth_call" => Some(json!("0x")),
             "eth_getStorageAt" => Some(json!(B256::ZERO)),
             "eth_getLogs" => Some(json!([])),

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeSet,
-    net::{Ipv4Addr, SocketAddr},
     time::{Duration, Instant},
 };
 
@@ -12,7 +11,9 @@ use store::{MatchedBlock, Matches, NewEvent, Part, Recipient, WebhookLimits, Web
 use store_embedded::{EmbeddedStore, StoreOptions};
 
 use super::{launch, register};
-use crate::support::{DevNode, eventually, explorer::DataFolder, fixture::lower_hex, permits, receiver::Receiver};
+use crate::support::{
+    DevNode, Port, eventually, explorer::DataFolder, fixture::lower_hex, permits, receiver::Receiver,
+};
 
 const QUEUED: u64 = 100_000;
 
@@ -59,9 +60,8 @@ async fn a_hundred_thousand_messages_queued_for_a_dead_receiver_delay_no_others(
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;
     // Nothing listens there yet.
-    let reserved = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let dead: SocketAddr = reserved.local_addr().unwrap();
-    drop(reserved);
+    let port = Port::reserve();
+    let dead = port.address();
     let (bob, carol) = (node.account(1), node.account(2));
     let hook = register(&explorer, &format!("http://{dead}/hook"), &lower_hex(carol), &["tx"]).await;
     register(&explorer, &receiver.url("/bob"), &lower_hex(bob), &["tx"]).await;
@@ -91,7 +91,7 @@ async fn a_hundred_thousand_messages_queued_for_a_dead_receiver_delay_no_others(
     // Kill and restart the explorer, and start the receiver.
     let data = explorer.kill();
     let explorer = start(Some(data)).await;
-    let restarted = Receiver::at(dead).await;
+    let restarted = Receiver::on(port.listen());
     let started = Instant::now();
     let mut last = (0, started);
     while restarted.count() < usize::try_from(QUEUED).unwrap() {

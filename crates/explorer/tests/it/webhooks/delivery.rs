@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Hook, launch, register, send};
 use crate::support::{
-    DevNode, TestExplorer, assert_prompt_stop, eventually,
+    DevNode, Stopwatch, TestExplorer, assert_prompt_stop, eventually,
     fixture::lower_hex,
     receiver::{Behavior, Received, Receiver},
 };
@@ -74,7 +74,7 @@ async fn a_retry_has_the_same_id_and_the_same_bytes() {
     assert_eq!(done["attempts"][0]["answer"], "thanks");
     assert!(done["attempts"][0]["milliseconds"].is_u64());
     assert_eq!(hook.listed(&fixture.explorer, &fixture.bob()).await["failCount"], 0);
-    fixture.receiver.expect_silence("/hook", 2).await;
+    fixture.receiver.expect_silence(&fixture.explorer, "/hook", 2).await;
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn a_redirect_is_a_failure_and_an_endless_response_is_cut_off() {
     })
     .await;
     assert_eq!(failed["attempts"][0]["statusCode"], 307);
-    fixture.receiver.expect_silence("/there", 0).await;
+    fixture.receiver.expect_silence(&fixture.explorer, "/there", 0).await;
 
     let flooded = fixture.hook("/flood").await;
     fixture.receiver.set_behavior("/flood", Behavior::Flood);
@@ -134,7 +134,7 @@ async fn a_message_in_flight_is_not_sent_concurrently_whatever_its_owner_does() 
     assert_eq!((both[1].id(), &both[1].body), (first.id(), &first.body));
     let apart = both[1].at.duration_since(first.at);
     assert!(apart >= Duration::from_secs(10), "the second came {apart:?} after the first, which took ten seconds");
-    fixture.receiver.expect_silence("/hook", 2).await;
+    fixture.receiver.expect_silence(&fixture.explorer, "/hook", 2).await;
 }
 
 #[tokio::test]
@@ -143,6 +143,7 @@ async fn a_silent_receiver_and_an_endless_body_fail_after_ten_seconds() {
     let (silent, dripping) = (fixture.hook("/silent").await, fixture.hook("/drip").await);
     fixture.receiver.set_behavior("/silent", Behavior::Hang);
     fixture.receiver.set_behavior("/drip", Behavior::Drip);
+    let watch = Stopwatch::start();
     fixture.pay();
     for hook in [silent, dripping] {
         let failed = eventually("the failure", async || {
@@ -152,7 +153,8 @@ async fn a_silent_receiver_and_an_endless_body_fail_after_ten_seconds() {
         .await;
         let attempt = &failed["attempts"][0];
         assert!(attempt["error"].as_str().unwrap().contains("10 seconds"), "{attempt}");
-        assert!((10_000..15_000).contains(&attempt["milliseconds"].as_u64().unwrap()), "{attempt}");
+        assert!(attempt["milliseconds"].as_u64().unwrap() >= 10_000, "{attempt}");
+        watch.assert_within(15);
         assert_eq!((&attempt["statusCode"], &attempt["answer"]), (&Value::Null, &Value::Null));
     }
 }
@@ -173,13 +175,13 @@ async fn a_410_disables_a_webhook_and_its_queue_waits_until_it_is_enabled() {
     fixture.pay();
     fixture.node.wait_for(&fixture.explorer).await;
     fixture.receiver.set_behavior("/hook", Behavior::Status(200));
-    fixture.receiver.expect_silence("/hook", 1).await;
+    fixture.receiver.expect_silence(&fixture.explorer, "/hook", 1).await;
     assert_eq!(hook.patch(&fixture.explorer, json!({ "active": true })).await["active"], true);
     let both = fixture.receiver.wait_for("/hook", 2).await;
     same_message(&both[0], &both[1]);
     fixture.pay();
     fixture.receiver.wait_for("/hook", 3).await;
-    fixture.receiver.expect_silence("/hook", 3).await;
+    fixture.receiver.expect_silence(&fixture.explorer, "/hook", 3).await;
 }
 
 #[tokio::test]
@@ -209,14 +211,14 @@ async fn owners_can_ping_redeliver_and_change_the_url() {
     assert_eq!(changed["url"], fixture.receiver.url("/two"));
     hook.ping(&fixture.explorer).await;
     fixture.receiver.wait_for("/two", 1).await;
-    fixture.receiver.expect_silence("/one", 2).await;
+    fixture.receiver.expect_silence(&fixture.explorer, "/one", 2).await;
 
     // A deleted webhook sends nothing and is unknown.
     let deleted = send(fixture.explorer.client(), "DELETE", &hook.path(""), None).await.ok();
     assert_eq!((&deleted["success"], &deleted["id"]), (&json!(true), &json!(hook.id)));
     fixture.pay();
     fixture.node.wait_for(&fixture.explorer).await;
-    fixture.receiver.expect_silence("/two", 1).await;
+    fixture.receiver.expect_silence(&fixture.explorer, "/two", 1).await;
     for (method, rest) in [("DELETE", ""), ("POST", "/ping"), ("GET", "/deliveries"), ("POST", "/rotate-secret")] {
         let gone = send(fixture.explorer.client(), method, &hook.path(rest), None).await;
         assert_eq!((gone.status, &gone.json["code"]), (404, &json!("webhook_not_found")), "{method} {rest}");
@@ -284,7 +286,7 @@ async fn a_stop_while_receivers_hang_takes_at_most_two_seconds() {
     hook.ping(&fixture.explorer).await;
     fixture.receiver.wait_for("/hook", 1).await;
     let (ended, data) = fixture.explorer.stop().await;
-    assert_prompt_stop(&ended).await;
+    assert_prompt_stop(&ended);
     // A message in flight at the stop is sent again at once.
     fixture.receiver.set_behavior("/hook", Behavior::Status(200));
     let _explorer = launch(&fixture.node.url()).on(&data).start().await;

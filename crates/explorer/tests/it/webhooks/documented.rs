@@ -7,7 +7,7 @@ use std::{path::PathBuf, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::support::wallet_clients::installed_clients;
+use crate::support::{permits, wallet_clients::installed_clients};
 
 const PAGE: &str = include_str!("../../../../../docs/webhooks.md");
 
@@ -148,6 +148,7 @@ fn run(language: &Language) -> Vec<bool> {
 
 #[tokio::test]
 async fn the_documented_code_accepts_only_the_documented_example() {
+    permits::enter();
     for language in languages() {
         let name = language.name;
         let verdicts = tokio::task::spawn_blocking(move || run(&language)).await.unwrap();

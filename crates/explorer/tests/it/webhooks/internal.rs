@@ -65,7 +65,7 @@ async fn coins_moved_inside_transactions_are_sent_and_removed_with_their_block()
     expected.sort_by_key(Value::to_string);
     assert_eq!((ids, again.len()), (expected, 3));
     assert!(removed.iter().all(|message| message.json()["data"]["removedEvent"] == "internal"));
-    receiver.expect_silence("/internal", 9).await;
+    receiver.expect_silence(&explorer, "/internal", 9).await;
     assert!(receiver.at_path("/tx").is_empty(), "no transaction is from or to the address");
 }
 
@@ -85,7 +85,7 @@ async fn messages_wait_for_traces_and_a_new_interest_begins_now() {
     late_hook.patch(&explorer, json!({ "eventTypes": ["internal"] })).await;
     send_everything(&node.chain, 0);
     node.wait_for(&explorer).await;
-    receiver.expect_silence("/early", 0).await;
+    receiver.expect_silence(&explorer, "/early", 0).await;
 
     let data = explorer.kill();
     let explorer = launch(&node.url()).on(&data).start().await;
@@ -93,6 +93,6 @@ async fn messages_wait_for_traces_and_a_new_interest_begins_now() {
     send_everything(&node.chain, 1);
     node.wait_for(&explorer).await;
     assert_eq!(values(&late_hook, &explorer, &receiver.wait_for("/late", 3).await).await, ["1001", "5", "3"]);
-    receiver.expect_silence("/early", 3).await;
-    receiver.expect_silence("/late", 3).await;
+    receiver.expect_silence(&explorer, "/early", 3).await;
+    receiver.expect_silence(&explorer, "/late", 3).await;
 }

@@ -61,8 +61,8 @@ async fn a_reorg_sends_removals_to_subscribers_and_new_events_for_the_new_branch
     node.wait_for(&explorer).await;
     let all = receiver.wait_for("/asked", 4).await;
     assert_eq!(all[3].json()["data"]["removedDelivery"], again.id());
-    receiver.expect_silence("/asked", 4).await;
-    receiver.expect_silence("/not", 2).await;
+    receiver.expect_silence(&explorer, "/asked", 4).await;
+    receiver.expect_silence(&explorer, "/not", 2).await;
 }
 
 #[tokio::test]

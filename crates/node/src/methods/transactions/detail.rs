@@ -3,8 +3,9 @@
 use domain::{B256, BlobFields, Bytes, Log, TransactionDetail};
 use serde::Deserialize;
 
+use super::authorization::authorization;
 use crate::{
-    decode::{Hash, HexBytes, Present, Price, Quantity, RawLog},
+    decode::{Hash, HexBytes, Present, Price, Quantity, RawAuthorization, RawLog},
     endpoint::{call::Call, upstream::Upstream},
     error::NodeError,
     rpc_method::RpcMethod,
@@ -21,7 +22,7 @@ struct RawDetail {
     max_fee_per_gas: Option<Price>,
     max_priority_fee_per_gas: Option<Price>,
     access_list: Option<Vec<Present>>,
-    authorization_list: Option<Vec<Present>>,
+    authorization_list: Option<Vec<RawAuthorization>>,
     max_fee_per_blob_gas: Option<Price>,
     blob_versioned_hashes: Option<Vec<Hash>>,
 }
@@ -110,7 +111,7 @@ fn join(
         max_priority_fee_per_gas: transaction.max_priority_fee_per_gas.map(|price| price.0),
         cumulative_gas_used: receipt.cumulative_gas_used.map(|gas| gas.0),
         access_list_length: transaction.access_list.map(|list| list.len()),
-        authorizations: transaction.authorization_list.map(|list| list.len()),
+        authorizations: transaction.authorization_list.map(|list| list.iter().map(authorization).collect()),
         blobs,
         logs: logs.collect::<Result<_, NodeError>>()?,
     }))

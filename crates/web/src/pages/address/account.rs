@@ -16,7 +16,7 @@ pub(super) struct AccountView {
 }
 
 impl WebState {
-    pub(super) async fn account(&self, address: Address) -> Option<Account> {
+    pub(in crate::pages) async fn account(&self, address: Address) -> Option<Account> {
         let tip = self.sync.borrow().tip?;
         let may_call_node = || self.budget.allows_node_calls(ACCOUNT_CALLS);
         let account = self.accounts.get_within_budget(tip, address, &may_call_node).await;

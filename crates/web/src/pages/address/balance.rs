@@ -37,6 +37,7 @@ pub(super) struct HistoryView {
     pub(super) rows: Vec<PointRow>,
     /// None if the history reaches the first block.
     pub(super) complete_from: Option<BlockLink>,
+    pub(super) is_thinned: bool,
     /// Why balances may be wrong.
     pub(super) reasons: Vec<&'static str>,
 }
@@ -141,6 +142,7 @@ impl HistoryView {
             chart: chart(&history.points, &unit),
             rows: history.points.iter().rev().map(row).collect(),
             complete_from: (!history.is_complete).then(|| BlockLink::new(history.complete_from)),
+            is_thinned: history.is_thinned,
             reasons: history.inexact.iter().copied().map(reason).collect(),
         }
     }
@@ -152,7 +154,14 @@ fn reason(inexact: Inexact) -> &'static str {
             "Transfers do not tell the balances of this token: it takes fees or changes balances without a transfer."
         }
         Inexact::PartialIndex => "The index does not begin with the first block: transfers before it are missing.",
-        Inexact::MinedBlocks => "This address produced blocks: rewards and tips are not indexed.",
+        Inexact::MinedBlocks => {
+            "This address produced blocks with too many transactions to add up the fees that it earned."
+        }
+        Inexact::BlockRewards => "This address produced blocks by work, and the rewards of this chain are not known.",
+        Inexact::DoesNotAddUp => {
+            "What is indexed does not add up to what the node says: payments of a kind that is not indexed are missing."
+        }
+        Inexact::Unconfirmed => "The node does not have the state of the first block, so that the sum is not compared.",
         Inexact::UnknownOutcome => {
             "It is not known whether some transactions succeeded: their receipts have no status."
         }
@@ -214,7 +223,7 @@ mod tests {
     use super::*;
 
     fn point(timestamp: u64, balance: u64) -> BalancePoint {
-        BalancePoint { block: timestamp, timestamp, balance: Balance::from(balance) }
+        BalancePoint { block: timestamp, timestamp, balance: Balance::from(balance), until: timestamp }
     }
 
     #[test]

@@ -1,24 +1,25 @@
 use axum::response::Response;
-use domain::Page;
+use domain::{CreditClass, Page};
 
 use super::{
     approvals::ApprovalsView, balance::BalanceView, contract::ContractView, nfts::NftRow, tab_name::TabName,
-    tab_request::TabRequest, tokens::TokenRow,
+    tab_request::TabRequest, tokens::TokenRow, transfers::ListedTransfers,
 };
 use crate::{
     error::PageError,
-    view::{BlockLink, InternalRow, ListFile, ListedLog, TracedRangeView, TradeRow, TransactionRow, TransferRow},
+    view::{BlockLink, CreditRow, InternalRow, ListFile, ListedLog, TracedRangeView, TradeRow, TransactionRow},
 };
 
 /// The content of a tab.
 pub(super) enum Tab {
     Transactions(Vec<TransactionRow>),
-    Transfers(Vec<TransferRow>),
+    Transfers(ListedTransfers),
     Tokens(Vec<TokenRow>),
     Nfts(Vec<NftRow>),
     Approvals(ApprovalsView),
     Trades(Vec<TradeRow>),
     Internal(Vec<InternalRow>, Option<TracedRangeView>),
+    Credits(Vec<CreditRow>),
     /// With the first block from which they are complete.
     Logs(Vec<ListedLog>, Option<BlockLink>),
     Balance(Box<BalanceView>),
@@ -30,7 +31,10 @@ impl TabRequest<'_> {
     pub(super) async fn read(&self, name: TabName) -> Result<(Tab, Option<u64>), PageError> {
         Ok(match name {
             TabName::Transactions => listed(Tab::Transactions, self.transaction_rows().await?),
-            TabName::Transfers => listed(Tab::Transfers, self.transfer_rows().await?),
+            TabName::Transfers => {
+                let (listed, total) = self.transfer_rows().await?;
+                (Tab::Transfers(listed), Some(total))
+            }
             TabName::Tokens => listed(Tab::Tokens, self.token_rows().await?),
             TabName::Nfts => listed(Tab::Nfts, self.nft_rows().await?),
             TabName::Trades => listed(Tab::Trades, self.trade_rows().await?),
@@ -42,6 +46,8 @@ impl TabRequest<'_> {
                 let (rows, range) = self.internal_rows().await?;
                 listed(|rows| Tab::Internal(rows, range), rows)
             }
+            TabName::Withdrawals => listed(Tab::Credits, self.credit_rows(CreditClass::Withdrawals).await?),
+            TabName::Rewards => listed(Tab::Credits, self.credit_rows(CreditClass::Issuances).await?),
             TabName::Logs => {
                 let (rows, complete_from) = self.log_rows().await?;
                 listed(|rows| Tab::Logs(rows, complete_from), rows)

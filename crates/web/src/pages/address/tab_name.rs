@@ -13,6 +13,8 @@ domain::all_variants! {
         Approvals,
         Trades,
         Internal,
+        Withdrawals,
+        Rewards,
         Logs,
         Contract,
     }
@@ -35,6 +37,8 @@ impl TabName {
             Self::Approvals => "approvals",
             Self::Trades => "trades",
             Self::Internal => "internal",
+            Self::Withdrawals => "withdrawals",
+            Self::Rewards => "rewards",
             Self::Logs => "logs",
             Self::Contract => "contract",
         }
@@ -54,6 +58,8 @@ impl TabName {
             | Self::Approvals
             | Self::Trades
             | Self::Internal
+            | Self::Withdrawals
+            | Self::Rewards
             | Self::Logs => true,
             Self::Balance | Self::Contract => false,
         }
@@ -63,7 +69,13 @@ impl TabName {
     pub(super) fn has_file(self) -> bool {
         match self {
             Self::Transactions | Self::Transfers | Self::Tokens | Self::Trades | Self::Internal => true,
-            Self::Balance | Self::Nfts | Self::Approvals | Self::Logs | Self::Contract => false,
+            Self::Balance
+            | Self::Nfts
+            | Self::Approvals
+            | Self::Withdrawals
+            | Self::Rewards
+            | Self::Logs
+            | Self::Contract => false,
         }
     }
 
@@ -78,6 +90,8 @@ impl TabName {
             | Self::Nfts
             | Self::Approvals
             | Self::Trades
+            | Self::Withdrawals
+            | Self::Rewards
             | Self::Logs
             | Self::Contract => None,
         }

@@ -12,6 +12,8 @@ pub(super) struct TabRequest<'a> {
     /// For the balance: what the user chose, or what is wrong about it; None means the coin.
     pub(super) token: Result<Option<Address>, String>,
     pub(super) page: PageRequest,
+    /// Whether transfers that imitate counterparties are listed with the others.
+    pub(super) shows_all: bool,
     /// The address of this server, for commands that are shown.
     pub(super) server: &'a str,
     pub(super) names: &'a PageNames,

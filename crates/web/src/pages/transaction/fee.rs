@@ -10,6 +10,8 @@ pub(super) struct FeeView {
     pub(super) token: Option<TokenLink>,
     /// Whether nobody paid for its gas.
     pub(super) is_free: bool,
+    /// What became of it, if it is all the same; empty otherwise.
+    pub(super) whole: &'static str,
     pub(super) parts: Vec<FeePart>,
     pub(super) gas_price: Amount,
     /// Of the block; None if it is not in the unit of the gas price.
@@ -40,9 +42,18 @@ impl FeeView {
             ("L1 fee", fee.l1, "for publishing it on the chain below", !fee.l1.is_zero()),
             ("Operator fee", fee.operator, "for the operator of the rollup", !fee.operator.is_zero()),
         ];
-        let parts = parts.into_iter().filter(|(.., is_shown)| *is_shown);
+        // A part that is the whole fee says nothing more.
+        let total = fee.total();
+        let whole = parts.iter().find(|(_, part, _, is_shown)| *is_shown && *part == total && !total.is_zero());
+        let whole = whole.map(|(name, ..)| match *name {
+            "Burnt" => "all of it burnt",
+            "Tip" => "all of it for the producer of the block",
+            _ => "",
+        });
+        let parts = parts.into_iter().filter(|(_, part, _, is_shown)| *is_shown && whole.is_none() && !part.is_zero());
         Self {
-            total: amount(fee.total()),
+            total: amount(total),
+            whole: whole.unwrap_or_default(),
             token: fee.currency.map(|currency| {
                 let metadata = token.map(|token| &token.metadata);
                 let (symbol, name) = (metadata.map(|known| &known.symbol), metadata.map(|known| &known.name));

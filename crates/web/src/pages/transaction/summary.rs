@@ -1,12 +1,12 @@
 //! What a transaction did, in one line.
 
 use contracts::{abi::AbiJson, decode::Decoded};
-use domain::{Address, Outcome, Token, TokenKind, Trade, Transaction, Transfer, U256};
+use domain::{Address, Authorization, Outcome, Token, TokenKind, Trade, Transaction, Transfer, U256};
 
 use crate::view::{AddressLink, Amount, PageNames, TokenLink, TradeRow};
 
-/// A part of the line.
-pub(super) enum Part {
+/// A piece of the line.
+pub(super) enum Word {
     Text(String),
     Amount(Amount),
     Address(AddressLink),
@@ -18,6 +18,8 @@ pub(super) struct SummaryInput<'a> {
     pub(super) tx: &'a Transaction,
     /// The name of the called function.
     pub(super) method: &'a str,
+    /// Whether the receiver has no code, so that the input is a message.
+    pub(super) is_message: bool,
     pub(super) call: Option<&'a Decoded>,
     /// The called contract, if it is a token.
     pub(super) token: Option<&'a Token>,
@@ -25,43 +27,47 @@ pub(super) struct SummaryInput<'a> {
     pub(super) transfer_count: u64,
     pub(super) trades: &'a [Trade],
     pub(super) trade_count: u64,
+    pub(super) authorizations: &'a [Authorization],
     pub(super) names: &'a PageNames,
 }
 
 impl SummaryInput<'_> {
-    pub(super) fn summary(&self) -> Vec<Part> {
+    pub(super) fn summary(&self) -> Vec<Word> {
         match self.tx.outcome() {
             Outcome::Succeeded => {}
             Outcome::Failed => return self.failed(),
             Outcome::Unknown => return self.unknown(),
         }
-        let specific = self.swap().or_else(|| self.approval()).or_else(|| self.transfer());
+        let specific =
+            self.swap().or_else(|| self.approval()).or_else(|| self.transfer()).or_else(|| self.delegation());
         specific.unwrap_or_else(|| self.general())
     }
 
-    fn failed(&self) -> Vec<Part> {
+    fn failed(&self) -> Vec<Word> {
         match (self.tx.to, self.tx.method) {
             (None, _) => vec![text("Failed to create a contract")],
-            (Some(to), None) => {
-                vec![text("Failed to send "), self.value(), text(" to "), self.address(to)]
+            (Some(to), method) if method.is_none() || self.is_message => {
+                vec![text("Failed to send "), self.value(), text(self.with_message()), text(" to "), self.address(to)]
             }
-            (Some(to), Some(_)) => vec![text(format!("Failed to call {} on ", self.method)), self.address(to)],
+            (Some(to), _) => vec![text(format!("Failed to call {} on ", self.method)), self.address(to)],
         }
     }
 
     /// Its receipt does not tell whether it succeeded.
-    fn unknown(&self) -> Vec<Part> {
+    fn unknown(&self) -> Vec<Word> {
         let mut line = match (self.tx.to, self.tx.method) {
             (None, _) => vec![text("Meant to create a contract")],
-            (Some(to), None) => vec![text("Meant to send "), self.value(), text(" to "), self.address(to)],
-            (Some(to), Some(_)) => vec![text(format!("Called {} on ", self.method)), self.address(to)],
+            (Some(to), method) if method.is_none() || self.is_message => {
+                vec![text("Meant to send "), self.value(), text(self.with_message()), text(" to "), self.address(to)]
+            }
+            (Some(to), _) => vec![text(format!("Called {} on ", self.method)), self.address(to)],
         };
         line.push(text(", with an unknown outcome"));
         line
     }
 
     /// Trades that follow one another are one swap.
-    fn swap(&self) -> Option<Vec<Part>> {
+    fn swap(&self) -> Option<Vec<Word>> {
         let (first, last) = (self.trades.first()?, self.trades.last()?);
         let is_path = self.trades.windows(2).all(|pair| match pair {
             [one, next] => one.token_out.address == next.token_in.address,
@@ -73,13 +79,13 @@ impl SummaryInput<'_> {
         let (sold, bought) = (TradeRow::new(first, self.names), TradeRow::new(last, self.names));
         let mut line = vec![
             text("Swapped "),
-            Part::Amount(sold.amount_in),
+            Word::Amount(sold.amount_in),
             text(" "),
-            Part::Token(sold.token_in),
+            Word::Token(sold.token_in),
             text(" for "),
-            Part::Amount(bought.amount_out),
+            Word::Amount(bought.amount_out),
             text(" "),
-            Part::Token(bought.token_out),
+            Word::Token(bought.token_out),
         ];
         if self.trades.iter().all(|trade| self.names.dex(trade) == sold.dex) {
             line.push(text(format!(" on {}", sold.dex_shown)));
@@ -87,12 +93,12 @@ impl SummaryInput<'_> {
         Some(line)
     }
 
-    fn approval(&self) -> Option<Vec<Part>> {
+    fn approval(&self) -> Option<Vec<Word>> {
         let (call, token) = (self.call?, self.token?);
         let [to, given] = call.fields.as_slice() else { return None };
         let to: Address = to.value.as_text()?.parse().ok()?;
         let link = self.names.token(token.address, &token.metadata.symbol, &token.metadata.name);
-        let (to, link) = (self.address(to), Part::Token(link));
+        let (to, link) = (self.address(to), Word::Token(link));
         if call.signature == "setApprovalForAll(address,bool)" {
             let verb = if given.value == AbiJson::Bool(true) { "Allowed " } else { "No longer allows " };
             return Some(vec![text(verb), to, text(" to transfer all "), link]);
@@ -108,13 +114,13 @@ impl SummaryInput<'_> {
         } else if amount.bit(255) {
             vec![text("Approved unlimited "), link, text(" for "), to]
         } else {
-            let amount = Part::Amount(Amount::of_token(amount, token.metadata.decimals));
+            let amount = Word::Amount(Amount::of_token(amount, token.metadata.decimals));
             vec![text("Approved "), amount, text(" "), link, text(" for "), to]
         })
     }
 
     /// A single transfer, and nothing else.
-    fn transfer(&self) -> Option<Vec<Part>> {
+    fn transfer(&self) -> Option<Vec<Word>> {
         let [transfer] = self.transfers else { return None };
         let event = &transfer.event;
         let is_mint = event.from.is_zero();
@@ -123,9 +129,9 @@ impl SummaryInput<'_> {
         }
         let mut what = Vec::new();
         if event.kind != TokenKind::Bep721 {
-            what.extend([Part::Amount(Amount::of_token(event.value, transfer.token_decimals)), text(" ")]);
+            what.extend([Word::Amount(Amount::of_token(event.value, transfer.token_decimals)), text(" ")]);
         }
-        what.push(Part::Token(self.names.token_if_read(
+        what.push(Word::Token(self.names.token_if_read(
             event.token,
             transfer.token_symbol.as_deref(),
             transfer.token_name.as_deref(),
@@ -155,15 +161,41 @@ impl SummaryInput<'_> {
         Some(line)
     }
 
-    fn general(&self) -> Vec<Part> {
+    /// Nothing but accounts that let the code of others run in their place.
+    fn delegation(&self) -> Option<Vec<Word>> {
+        let (first, others) = self.authorizations.split_first()?;
+        if !self.tx.value.is_zero() || self.tx.method.is_some() {
+            return None;
+        }
+        let mut line = match first.signer {
+            Some(signer) => vec![text("Asked that "), self.address(signer)],
+            None => vec![text("Asked without a valid signature that an account")],
+        };
+        if first.delegate.is_zero() {
+            line.push(text(" delegates to nobody any more"));
+        } else {
+            line.extend([text(" delegates to "), self.address(first.delegate)]);
+        }
+        match others.len() {
+            0 => {}
+            1 => line.push(text(", and one more account")),
+            more => line.push(text(format!(", and {more} more accounts"))),
+        }
+        Some(line)
+    }
+
+    fn general(&self) -> Vec<Word> {
         let Some(to) = self.tx.to else {
             return match self.tx.created {
                 Some(created) => vec![text("Created the contract "), self.address(created)],
                 None => vec![text("Created a contract")],
             };
         };
-        if self.tx.method.is_none() {
-            return vec![text("Sent "), self.value(), text(" to "), self.address(to)];
+        if self.is_message && self.tx.value.is_zero() {
+            return vec![text("Sent a message to "), self.address(to)];
+        }
+        if self.tx.method.is_none() || self.is_message {
+            return vec![text("Sent "), self.value(), text(self.with_message()), text(" to "), self.address(to)];
         }
         let mut line = vec![text(format!("Called {} on ", self.method)), self.address(to)];
         if !self.tx.value.is_zero() {
@@ -177,15 +209,19 @@ impl SummaryInput<'_> {
         line
     }
 
-    fn value(&self) -> Part {
-        Part::Amount(self.names.coin(self.tx.value))
+    fn with_message(&self) -> &'static str {
+        if self.is_message { " with a message" } else { "" }
     }
 
-    fn address(&self, address: Address) -> Part {
-        Part::Address(self.names.address(address))
+    fn value(&self) -> Word {
+        Word::Amount(self.names.coin(self.tx.value))
+    }
+
+    fn address(&self, address: Address) -> Word {
+        Word::Address(self.names.address(address))
     }
 }
 
-fn text(text: impl Into<String>) -> Part {
-    Part::Text(text.into())
+fn text(text: impl Into<String>) -> Word {
+    Word::Text(text.into())
 }

@@ -60,7 +60,7 @@ async fn an_event_keeps_its_id_when_the_same_block_becomes_canonical_again() {
     node.switch_back();
     node.wait_for(&explorer).await;
     wait_until_delivered(&explorer, &asking, 3).await;
-    receiver.expect_silence("/asking", 3).await;
+    receiver.expect_silence(&explorer, "/asking", 3).await;
 
     // Subscribers to removals get the same event again, marked as a repetition.
     let all = receiver.at_path("/asking");
@@ -74,7 +74,7 @@ async fn an_event_keeps_its_id_when_the_same_block_becomes_canonical_again() {
     assert_eq!(removed[0].json()["data"]["removedDelivery"], delivered[0].id());
 
     // Other subscribers already have the event, which was never removed for them.
-    receiver.expect_silence("/plain", 1).await;
+    receiver.expect_silence(&explorer, "/plain", 1).await;
 
     // Orphaned once more: the removal has the same id as before.
     node.switch_to_second();
@@ -128,7 +128,7 @@ async fn blocks_older_than_the_webhook_send_nothing_when_they_become_canonical_a
     let after = pay(&node.first);
     node.wait_for(&explorer).await;
     wait_until_delivered(&explorer, &hook, 1).await;
-    receiver.expect_silence("/hook", 1).await;
+    receiver.expect_silence(&explorer, "/hook", 1).await;
     let delivered: Vec<Value> = receiver.all().iter().map(|message| message.json()["data"]["hash"].clone()).collect();
     assert_eq!(delivered, [after], "not {before}, which is older than the webhook");
 

@@ -1,9 +1,7 @@
 // Renders the OpenAPI document as a page on which every request can be tried. All data is inserted as text, never as markup.
-"use strict";
-
 const METHODS = ["get", "post", "patch", "delete"];
 // The path below which the explorer is served.
-const BASE = location.pathname.replace(/\/docs\/?$/, "");
+const BASE = document.documentElement.dataset.base;
 const $ = (id) => document.getElementById(id);
 
 function make(tag, properties = {}, ...children) {
@@ -233,7 +231,7 @@ function article(reference, operation) {
   const head = make(
     "h3",
     {},
-    make("span", { className: `method ${operation.method}` }, operation.method),
+    make("span", { className: `verb ${operation.method}` }, operation.method),
     make("span", { className: "path" }, operation.path),
     make("span", { className: "summary" }, operation.summary ?? ""),
   );
@@ -253,10 +251,8 @@ function article(reference, operation) {
 
 function show(description) {
   const reference = new Reference(description);
-  document.title = description.info.title;
-  $("title").textContent = description.info.title;
   $("version").textContent = description.info.version;
-  const content = [make("h1", {}, description.info.title), ...prose(description.info.description)];
+  const content = prose(description.info.description);
   const menu = [];
   for (const tag of description.tags) {
     const operations = reference.operations().filter((operation) => operation.tags?.includes(tag.name));
@@ -264,7 +260,7 @@ function show(description) {
     content.push(make("h2", {}, tag.description ?? tag.name), ...operations.map((operation) => article(reference, operation)));
     menu.push(make("h2", {}, tag.name));
     for (const { method, path, operationId } of operations) {
-      menu.push(make("a", { href: `#${operationId}` }, make("span", { className: `method ${method}` }, method), path.replace("/api/v1", "")));
+      menu.push(make("a", { href: `#${operationId}` }, make("span", { className: `verb ${method}` }, method), path.replace("/api/v1", "")));
     }
   }
   $("content").replaceChildren(...content);
@@ -280,18 +276,7 @@ function filter(text) {
   }
 }
 
-// The scheme that was chosen on a page of the explorer.
-function useChosenScheme() {
-  try {
-    const chosen = localStorage.getItem("scheme");
-    if (chosen === "light" || chosen === "dark") document.documentElement.dataset.scheme = chosen;
-  } catch {
-    // Storage is blocked: the system's scheme applies.
-  }
-}
-
 async function start() {
-  useChosenScheme();
   $("key").value = sessionStorage.getItem("key") ?? "";
   $("key").addEventListener("input", () => sessionStorage.setItem("key", $("key").value));
   $("filter").addEventListener("input", () => filter($("filter").value));
