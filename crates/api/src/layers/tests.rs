@@ -190,7 +190,7 @@ async fn a_page_of_any_origin_may_call_the_api() {
     assert_eq!(reply.header("access-control-allow-origin"), "*");
     assert_eq!(
         reply.header("access-control-expose-headers"),
-        "etag,retry-after,x-request-id,x-explorer-block,x-ratelimit-limit,x-ratelimit-remaining,x-ratelimit-reset,ratelimit,ratelimit-policy"
+        "etag,retry-after,x-request-id,x-explorer-block,x-ratelimit-cost,x-ratelimit-limit,x-ratelimit-remaining,x-ratelimit-reset,ratelimit,ratelimit-policy"
     );
 }
 

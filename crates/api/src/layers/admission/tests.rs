@@ -175,8 +175,8 @@ async fn the_101st_request_with_a_key_is_rejected() {
 #[tokio::test]
 async fn ten_keys_behind_one_address_have_a_hundred_each() {
     let server = TestServer::new(LimitConfig::default());
-    for _ in 0..10 {
-        let key = server.key().await;
+    for owner in 1..=10 {
+        let key = server.key_of(Address::repeat_byte(owner)).await;
         for left in (0..100).rev() {
             let reply = server.send(stats("192.0.2.1").header("X-API-Key", &key)).await;
             assert_eq!((reply.status, reply.remaining()), (StatusCode::OK, left));
