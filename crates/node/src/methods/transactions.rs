@@ -17,6 +17,9 @@ use crate::{
     error::NodeError,
 };
 
+/// The hash of the block of a transaction, and its call data or creation code.
+type MinedInput = (B256, Bytes);
+
 impl NodeClient {
     /// A transaction's call data and logs; None if the node does not have it in a block.
     pub fn find_transaction(&self, hash: B256) -> BoxFuture<'_, Result<Option<TransactionDetail>, NodeError>> {
@@ -36,10 +39,7 @@ impl NodeClient {
 
     /// The call data or creation code of many transactions, one call each, in the order of the hashes. With the hash of its
     /// block; None if the node does not have it in one.
-    pub fn find_inputs<'a>(
-        &'a self,
-        hashes: &'a [B256],
-    ) -> BoxFuture<'a, Result<Vec<Option<(B256, Bytes)>>, NodeError>> {
+    pub fn find_inputs<'a>(&'a self, hashes: &'a [B256]) -> BoxFuture<'a, Result<Vec<Option<MinedInput>>, NodeError>> {
         Box::pin(async move {
             let request = |_, upstream: Upstream| async move { fetch_inputs(&upstream, hashes).await };
             self.with_retries(Operation::Transaction, self.tries(), request).await
