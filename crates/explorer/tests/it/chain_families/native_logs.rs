@@ -47,6 +47,8 @@ async fn assert_payment(explorer: &TestExplorer, kind: &str, gas: &Value) {
 async fn the_coin_is_no_token_and_its_logs_tell_internal_payments_without_traces() {
     let node = node().await;
     node.answer_all("eth_getBalance", json!("0x46"));
+    // Before the first payment.
+    node.answer("eth_getBalance", &json!([CAROL, "0x1"]), json!("0x0"));
     on_both_stores(&node, async |explorer| {
         // The block before the first such log stays unknown.
         wait_for_traces(explorer, 2, 3).await;

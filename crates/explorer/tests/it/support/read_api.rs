@@ -45,7 +45,8 @@ pub(crate) async fn read_api_through<'a>(client: &Client, addresses: impl IntoIt
 
 /// A transaction with the fields that it has in lists: those of the node are left out.
 pub(crate) fn as_listed(transaction: Value) -> Value {
-    const OF_NODE: [&str; 19] = [
+    const OF_NODE: [&str; 20] = [
+        "authorizations",
         "gasLimit",
         "type",
         "maxFeePerGas",

@@ -57,7 +57,7 @@ impl Rlp {
     pub(crate) fn number(value: &Value) -> Self {
         let digits =
             value.as_str().map(|text| text.trim_start_matches("0x").trim_start_matches('0')).unwrap_or_default();
-        let even = if digits.len() % 2 == 0 { digits.to_owned() } else { format!("0{digits}") };
+        let even = if digits.len().is_multiple_of(2) { digits.to_owned() } else { format!("0{digits}") };
         Self::Bytes(hex::decode(even).unwrap())
     }
 
@@ -182,7 +182,8 @@ fn header_of(block: &Value) -> Rlp {
     let numbers = ["difficulty", "number", "gasLimit", "gasUsed", "timestamp"];
     fields.extend(numbers.iter().map(|field| Rlp::number(&block[*field])));
     fields.extend(["extraData", "mixHash", "nonce"].iter().map(|field| Rlp::bytes(&block[*field])));
-    let later: [(&str, fn(&Value) -> Rlp); 8] = [
+    type Encode = fn(&Value) -> Rlp;
+    let later: [(&str, Encode); 8] = [
         ("baseFeePerGas", Rlp::number),
         ("withdrawalsRoot", Rlp::bytes),
         ("blobGasUsed", Rlp::number),
