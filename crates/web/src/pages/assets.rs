@@ -8,7 +8,7 @@ use axum::{
 };
 
 use crate::{
-    assets::{Asset, FORMS, ICON, SCRIPT, STYLE, THEME},
+    assets::{Asset, DOCS_SCRIPT, DOCS_STYLE, FORMS, ICON, SCRIPT, STYLE, THEME},
     branding::Logo,
     state::App,
 };
@@ -17,7 +17,7 @@ const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 const ONE_DAY: &str = "public, max-age=86400";
 
 pub(super) async fn show_asset(State(app): State<App>, Path(name): Path<String>) -> Response {
-    let own: [&Asset; 4] = [&STYLE, &SCRIPT, &THEME, &FORMS];
+    let own: [&Asset; 6] = [&STYLE, &SCRIPT, &THEME, &FORMS, &DOCS_STYLE, &DOCS_SCRIPT];
     let mut assets = own.into_iter().chain(app.branding.assets());
     match assets.find(|asset| asset.path.strip_prefix("/assets/") == Some(name.as_str())) {
         Some(asset) => asset.response(IMMUTABLE),

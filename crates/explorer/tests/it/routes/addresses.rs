@@ -156,7 +156,7 @@ async fn an_address_outside_the_index_has_what_the_node_knows() {
     assert_eq!(explorer.json(&path).await, expected);
     let page = explorer.get(&format!("/address/{paid}")).await;
     assert_eq!(page.status, 200);
-    assert!(page.text.contains("In no indexed block.") && page.text.contains("(1500)"), "{}", page.text);
+    assert!(page.text.contains("In no indexed block.") && page.text.contains("(1500 wei)"), "{}", page.text);
 
     // The page of an address that nobody used is shown, too.
     let unused = Address::repeat_byte(0x78);
