@@ -19,7 +19,7 @@ use crate::{
 /// Concurrent traces: few, to leave the node capacity for blocks.
 const CONCURRENT_TRACES: usize = 4;
 /// Blocks that are traced at once: more, since some of them pause between two attempts.
-const TRACED_BLOCKS: usize = 16;
+const TRACED_BLOCKS: usize = 6;
 /// Timeout before any trace was measured.
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(4);
 /// The lower bound once traces were measured.

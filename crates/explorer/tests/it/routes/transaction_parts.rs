@@ -97,7 +97,7 @@ async fn state_changes_are_the_difference_between_two_blocks() {
         let shown = assert_changes(&explorer, &rpc, hash, block).await;
         let page = explorer.get(&format!("/tx/{hash}/state")).await;
         assert_eq!(page.status, 200);
-        assert!(page.text.contains("<span class=\"loss\">−"), "the sender pays: {}", page.text);
+        assert!(page.text.contains("aria-label=\"less\""), "the sender pays: {}", page.text);
         assert_eq!(
             page.text.matches("<td data-label=\"Account\">").count(),
             shown["accounts"].as_array().unwrap().len()
