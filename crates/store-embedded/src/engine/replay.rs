@@ -3,8 +3,8 @@
 //! The engine inserts every change into its memtables, one by one, which takes seconds for full journals. Sorted, and without those
 //! that a later one replaced, they are written in a fraction of that.
 //!
-//! The journals are set aside first, by renaming their folder, and deleted when all tables are durable. A crash in between repeats
-//! it: nothing is committed before the end, and the last changes are the same rows again.
+//! The journals are set aside first, by renaming their folder, and deleted when all tables are durable. An empty one takes their place.
+//! A crash in between repeats it: nothing is committed before the end, and the last changes are the same rows again.
 
 use std::{
     fs, io,
@@ -41,7 +41,7 @@ impl Replay {
     pub(super) fn begin(index: &Path, durable: u64, longest: u64) -> Result<(Option<u64>, Option<Self>), StoreError> {
         if index.join(FOLDER).is_dir() {
             // The engine has begun a new one, or they are the same.
-            remove_journals(index).map_err(from_io_error)?;
+            remove_journals(index).and_then(|()| begin_journal(index)).map_err(from_io_error)?;
             let last = journals::prepare(&index.join(FOLDER), durable)?.last;
             let journals = load(&index.join(FOLDER))?;
             if !journals.iter().all(|journal| changes(journal, |_| ()).is_some()) {
@@ -136,7 +136,15 @@ fn set_aside(index: &Path) -> io::Result<()> {
     sync_folder(&unfinished)?;
     fs::rename(&unfinished, index.join(FOLDER))?;
     sync_folder(index)?;
-    remove_journals(index)
+    remove_journals(index)?;
+    begin_journal(index)
+}
+
+/// An empty journal: without any, the engine would take the index for a new one, and number its next changes from zero, below those
+/// that are in tables, which would then hide the new ones.
+fn begin_journal(index: &Path) -> io::Result<()> {
+    fs::File::create(index.join("1.jnl"))?.sync_all()?;
+    sync_folder(index)
 }
 
 /// Deletes the journals that were set aside.

@@ -107,16 +107,19 @@ async fn journals_become_tables_when_a_folder_is_opened_also_after_a_crash_in_be
     let parent = tempfile::tempdir().unwrap();
     let written = parent.path().join("written");
     let mut chain = RandomChain::new(11);
+    // Small buffers, so that older rows are in tables already.
+    let options =
+        |replayed_bytes| StoreOptions { replayed_bytes, write_buffer_bytes: 100 << 10, ..StoreOptions::default() };
     let (tip, fingerprint) = {
-        let store = EmbeddedStore::open(&written, StoreOptions::default()).unwrap();
+        let store = EmbeddedStore::open(&written, options(u64::MAX)).unwrap();
         let (mut writer, mut last) = (store.writer(), None);
-        for _ in 0..60 {
+        for _ in 0..120 {
             let block = chain.next_block(last.as_ref());
             last = Some(block.block.clone());
             writer.commit(vec![block], Undo::Keep { down_to: 0 }).await.unwrap();
         }
         // Rows that were deleted stay so.
-        writer.revert_to(50).await.unwrap();
+        writer.revert_to(110).await.unwrap();
         while writer.rank_holders(100).await.unwrap() > 0 {}
         (writer.tip().await.unwrap(), store.reader().fingerprint().unwrap())
     };
@@ -141,14 +144,12 @@ async fn journals_become_tables_when_a_folder_is_opened_also_after_a_crash_in_be
         let index = folder.join("index");
         prepare(&index, &written);
         for replayed_bytes in [0, u64::MAX, 0] {
-            let store =
-                EmbeddedStore::open(&folder, StoreOptions { replayed_bytes, ..StoreOptions::default() }).unwrap();
+            let store = EmbeddedStore::open(&folder, options(replayed_bytes)).unwrap();
             assert_eq!(store.reader().fingerprint().unwrap(), fingerprint, "{name}");
             assert_eq!(store.reader().find_tip().await.unwrap(), tip, "{name}");
             assert!(!index.join("replaying").exists(), "{name}");
         }
-        let store =
-            EmbeddedStore::open(&folder, StoreOptions { replayed_bytes: 0, ..StoreOptions::default() }).unwrap();
+        let store = EmbeddedStore::open(&folder, options(0)).unwrap();
         let mut writer = store.writer();
         writer.revert_to(20).await.unwrap();
         assert_eq!(writer.tip().await.unwrap().map(|tip| tip.number), Some(20), "{name}");
