@@ -103,7 +103,6 @@ async fn invalid_blocks_are_never_returned() {
         ("eth_getBlockReceipts", changed(&|all| all[1]["blockHash"] = json!(text(B256::repeat_byte(3))))),
         ("eth_getBlockReceipts", changed(&|all| all[1]["transactionHash"] = json!(text(B256::repeat_byte(3))))),
         ("eth_getBlockReceipts", changed(&|all| drop(all.as_array_mut().unwrap().pop()))),
-        ("eth_getBlockReceipts", changed(&|all| all[2]["logs"][0]["logIndex"] = json!("0x0"))),
         ("eth_getBlockReceipts", changed(&|all| all[2]["logs"][0]["removed"] = json!(true))),
         ("eth_getBlockReceipts", changed(&|all| all[2]["logs"][0]["blockHash"] = json!(text(B256::repeat_byte(3))))),
         ("eth_getBlockReceipts", Reply::Result(Value::Null)),
@@ -133,6 +132,19 @@ async fn invalid_blocks_are_never_returned() {
         node.behave(|_, _| None);
         assert!(client.find_block(7).await.unwrap().is_some(), "a valid block is accepted after {reply:?}");
     }
+}
+
+/// No hash covers log indexes: the order of the logs, which one covers, tells them.
+#[tokio::test]
+async fn wrong_log_indexes_are_replaced_and_need_no_second_request() {
+    let (node, chain) = (FakeNode::start(Chain::new(10)).await, Chain::new(10));
+    let mut receipts = chain.receipts(7);
+    receipts[2]["logs"][0]["logIndex"] = json!("0x0");
+    node.behave(move |method, _| (method == "eth_getBlockReceipts").then(|| Reply::Result(receipts.clone())));
+    let client = node.client();
+    let logs = client.find_block(7).await.unwrap().unwrap().logs;
+    assert_eq!(logs.iter().map(|log| log.log_index).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(client.status().rejected_responses, 0);
 }
 
 #[tokio::test]
