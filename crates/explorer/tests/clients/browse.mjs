@@ -154,13 +154,14 @@ const scenarios = {
     const lan = pagesOf(base.replace("127.0.0.1", LAN_HOST));
     await lan.open(`/tx/${trade.txHash}`, {}, async (page) => {
       assert.equal(await page.evaluate(() => navigator.clipboard), undefined, "the page is not trusted");
-      await page.click("[data-copy]");
+      const hash = page.locator(`[data-copy="${trade.txHash}"]`).first();
+      await hash.click();
       await page.locator("[data-copy].done").waitFor();
       await page.focus("#q");
       await page.keyboard.press("Control+V");
       assert.equal(await page.inputValue("#q"), trade.txHash);
       await page.evaluate(() => (document.execCommand = () => false));
-      await page.click("[data-copy]");
+      await hash.click();
       await page.locator(".toast", { hasText: trade.txHash }).waitFor();
     });
   },

@@ -83,6 +83,19 @@ const PROMISES: [(&str, &[&str]); 13] = [
     ("API keys", &["API keys"]),
 ];
 
+/// The page of a failed transaction. This test reads pages faster than a client may have calls of the node: some say so, and that
+/// the reason is there shortly.
+async fn page_with_reason(client: &Client, hash: &str) -> String {
+    for _ in 0..30 {
+        let page = client.get(&format!("/tx/{hash}")).await.text;
+        if !page.contains("The reason is not available now: try again shortly.") {
+            return page;
+        }
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    }
+    panic!("the reason of {hash} is never available")
+}
+
 #[tokio::test]
 async fn every_link_of_the_first_page_shows_what_it_promises() {
     let (mut demo, client) = demo().await;
@@ -113,7 +126,7 @@ async fn every_link_of_the_first_page_shows_what_it_promises() {
     let failures = client.get(path("Other failures")).await.text;
     let mut reasons = Vec::new();
     for hash in failures.split("href=\"/tx/").skip(1).filter_map(|link| link.get(..66)) {
-        let page = client.get(&format!("/tx/{hash}")).await.text;
+        let page = page_with_reason(&client, hash).await;
         reasons.extend(page.split_once("<dt>Reason</dt>").map(|(_, reason)| reason[..200].to_owned()));
     }
     for reason in ["amount is too small", "Panic", "out of gas"] {

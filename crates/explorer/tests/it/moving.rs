@@ -177,7 +177,7 @@ async fn records_and_queues_move_to_a_database_and_back() {
     let (succeeded, again) = import(&file, &database).await;
     assert!(succeeded && again.contains("already"), "it is complete: {again}");
 
-    let moved = on_database(webhooks::launch(&url), &database).start().await;
+    let moved = on_database(webhooks::launch(&url), &database).with_admin_socket().start().await;
     scene.compare(&moved, &before, 1).await;
     scene.pay(2);
     scene.receiver.wait_for("/good", 2).await;

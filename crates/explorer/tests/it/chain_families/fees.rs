@@ -71,7 +71,7 @@ async fn a_transaction_with_blobs_pays_for_them_and_burns_what_they_cost() {
         assert_eq!(shown["burntFee"], (BASE + BLOB).to_string());
         assert_fees(explorer, &[BASE + TIP + BLOB, BASE + TIP], 2 * BASE + BLOB, json!("9")).await;
         let page = explorer.get(&format!("/tx/{}", node.hash(1, 0))).await.text;
-        assert!(page.contains("Blob fee") && page.contains(&format!("({})", BASE + TIP + BLOB)), "{page}");
+        assert!(page.contains("Blob fee") && page.contains(&format!("({} wei)", BASE + TIP + BLOB)), "{page}");
         let header = explorer.json("/api/v1/blocks/1/header").await;
         let blobs = (&header["blobCount"], &header["blobVersionedHashes"], &header["blobFees"], &header["blobGasUsed"]);
         assert_eq!(blobs, (&json!(2), &hashes, &json!(BLOB.to_string()), &json!("262144")), "{header}");

@@ -48,7 +48,7 @@ async fn the_coin_is_no_token_and_its_logs_tell_internal_payments_without_traces
     let node = node().await;
     node.answer_all("eth_getBalance", json!("0x46"));
     // Before the first payment.
-    node.answer("eth_getBalance", &json!([CAROL, "0x1"]), json!("0x0"));
+    node.answer("eth_getBalance", &json!([CAROL, {"blockHash": node.block(1)["hash"]}]), json!("0x0"));
     on_both_stores(&node, async |explorer| {
         // The block before the first such log stays unknown.
         wait_for_traces(explorer, 2, 3).await;

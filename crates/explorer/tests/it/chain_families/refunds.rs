@@ -44,6 +44,7 @@ async fn payments_of_transactions_that_got_gas_back_are_indexed() {
     }
     node.answer("debug_traceBlockByNumber", &json!(["0x0", { "tracer": "callTracer" }]), json!([]));
     node.answer_all("eth_getBalance", json!(format!("{FIVE:#x}")));
+    node.answer("eth_getBalance", &json!([BOB, {"blockHash": node.block(0)["hash"]}]), json!("0x0"));
     node.answer_all("eth_getCode", json!("0x6001"));
     on_both_stores(&node, async |explorer| {
         wait_for_traces(explorer, 0, 2).await;

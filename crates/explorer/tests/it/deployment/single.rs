@@ -107,8 +107,8 @@ async fn nginx<'a>(sites: impl IntoIterator<Item = &'a Site>, ports: [Port; 2]) 
 #[tokio::test]
 async fn nginx_serves_two_host_names_with_tls_and_passes_on_who_asks() {
     let ((first, _), (second, _)) = (DevNode::with_traffic(40).await, DevNode::with_traffic(40).await);
-    let one = started(&first, explorer(&first, "Chain One")).await;
-    let two = started(&second, explorer(&second, "Chain Two")).await;
+    let one = started(&first, explorer(&first, "Chain One").argument("--public-url", "https://one.example")).await;
+    let two = started(&second, explorer(&second, "Chain Two").argument("--public-url", "https://two.example")).await;
     let (reserved, folder) = ([Port::reserve(), Port::reserve()], tempfile::tempdir().unwrap());
     let ports = [&reserved[0], &reserved[1]].map(Port::number);
     let sites = [
@@ -123,7 +123,7 @@ async fn nginx_serves_two_host_names_with_tls_and_passes_on_who_asks() {
         let plain = site.client("127.0.0.2", "http", ports[0]).get("/blocks?page=2").await;
         let expected = format!("https://{}/blocks?page=2", site.host);
         assert_eq!((plain.status, plain.header("location")), (301, &*expected));
-        // The page of a contract shows commands with the address under which the browser knows the server.
+        // The page of a contract shows commands with the public address.
         let contract = server.json("/api/v1/tokens").await["tokens"][0]["address"].as_str().unwrap().to_owned();
         let page = secure("127.0.0.2").get(&format!("/address/{contract}?tab=contract")).await;
         assert!(page.text.contains(&format!("https://{}", site.host)), "{}", page.text);

@@ -29,7 +29,7 @@ async fn links_of_tools_lead_to_pages_and_pages_show_command_lines() {
     let id = accepted.json["id"].as_str().unwrap();
     let page = patiently("page of a verified contract", async || {
         let page = fixture.page(&format!("/verify-ui/jobs/{id}")).await;
-        assert!(page.contains("In progress") || page.contains("Verified"), "{page}");
+        assert!(page.contains("In progress") || page.contains("Source verified"), "{page}");
         page.contains("See the contract").then_some(page)
     })
     .await;

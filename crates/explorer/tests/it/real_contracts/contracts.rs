@@ -19,7 +19,8 @@ pub(crate) async fn deploy(anvil: &Anvil, from: &str, contract: &str, arguments:
 }
 
 async fn creation_code(contract: &str) -> &'static str {
-    permits::enter();
+    // Before the wait for the compiler of another test, as in `verifier_fixture::compile`.
+    permits::busy().await;
     let code = CODE.get_or_init(|| run_client("../contracts/compile.mjs", &[])).await;
     text(&code[contract]["bytecode"])
 }

@@ -211,6 +211,12 @@ impl Launch {
         self
     }
 
+    /// With its admin interface in the data folder, where it is only by default if the index is there, too.
+    pub(crate) fn with_admin_socket(self) -> Self {
+        let socket = self.data.path().join("admin.sock");
+        self.argument("--admin-socket", socket.display())
+    }
+
     pub(crate) fn flag(mut self, flag: &str) -> Self {
         self.arguments.push(flag.to_owned());
         self

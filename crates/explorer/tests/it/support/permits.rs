@@ -8,15 +8,19 @@
 //! - [`alone`]: it measures rates or delays, so no other test runs beside it
 //!
 //! There is no deadlock: the turn comes before the processors, the places that wait for processors have a turn already, and who
-//! has processors never waits for a turn. What tests share is made by a test that has a turn.
+//! has processors never waits for a turn. What tests share is made by a test that has a turn, and processors if it takes some: those
+//! that wait for it may have all others.
 
 use std::{
     cell::RefCell,
     collections::{BTreeMap, VecDeque},
+    future::poll_fn,
+    pin::pin,
     sync::{
         Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
+    task::Poll,
     thread::{self, Thread},
     time::Instant,
 };
@@ -114,24 +118,48 @@ pub(crate) async fn timely() {
 
 async fn acquire_processors(acquired: impl Future<Output = Processors>, are_enough: impl Fn(&Processors) -> bool) {
     enter();
-    let has_enough = HELD.with_borrow_mut(|held| {
-        let Some(turn) = &held.turn else { return true };
-        let has_enough = turn.is_alone || held.processors.as_ref().is_some_and(are_enough);
-        if !has_enough {
-            // Waiting for more while holding some would be a deadlock of two tests.
-            held.processors = None;
-            TURNS.set_idle(true);
-        }
-        has_enough
+    let has_enough = || {
+        HELD.with_borrow(|held| {
+            held.turn.as_ref().is_none_or(|turn| turn.is_alone) || held.processors.as_ref().is_some_and(&are_enough)
+        })
+    };
+    if has_enough() {
+        return;
+    }
+    // Waiting for more while holding some would be a deadlock of two tests.
+    HELD.with_borrow_mut(|held| held.processors = None);
+    let (idle, began, mut acquired) = (Idle::begin(&TURNS), Instant::now(), pin!(acquired));
+    // Another future of this test may have them by now.
+    let processors = poll_fn(|context| match has_enough() {
+        true => Poll::Ready(None),
+        false => acquired.as_mut().poll(context).map(Some),
     });
-    if !has_enough {
-        let began = Instant::now();
-        let processors = acquired.await;
-        TURNS.set_idle(false);
-        HELD.with_borrow_mut(|held| {
-            held.processors = Some(processors);
-            held.timed.iter_mut().for_each(|timed| timed.add_wait(began.elapsed()));
-        });
+    let processors = processors.await;
+    drop(idle);
+    HELD.with_borrow_mut(|held| {
+        if processors.is_some() {
+            held.processors = processors;
+        }
+        held.timed.iter_mut().for_each(|timed| timed.add_wait(began.elapsed()));
+    });
+}
+
+/// A test that waits for processors, which makes room for another one.
+struct Idle<'a>(&'a Turns);
+
+impl<'a> Idle<'a> {
+    fn begin(turns: &'a Turns) -> Self {
+        let mut running = turns.lock();
+        running.idle += 1;
+        running.admit(turns.at_once);
+        drop(running);
+        Self(turns)
+    }
+}
+
+impl Drop for Idle<'_> {
+    fn drop(&mut self) {
+        self.0.lock().idle -= 1;
     }
 }
 
@@ -187,7 +215,7 @@ impl Running {
     /// take their turns in a row.
     fn has_room(&self, at_once: usize) -> bool {
         let alone = self.waiting_alone.len();
-        self.begun - self.idle < at_once && (alone == 0 || self.begun > 3 * alone)
+        self.begun.saturating_sub(self.idle) < at_once && (alone == 0 || self.begun > 3 * alone)
     }
 }
 
@@ -226,17 +254,6 @@ impl Turns {
     fn alone(&self) -> Turn<'_> {
         self.wait(|running, waiter| running.waiting_alone.push_back(waiter));
         Turn { turns: self, is_alone: true }
-    }
-
-    /// A test that waits for processors makes room for another one.
-    fn set_idle(&self, is_idle: bool) {
-        let mut running = self.lock();
-        if is_idle {
-            running.idle += 1;
-            running.admit(self.at_once);
-        } else {
-            running.idle -= 1;
-        }
     }
 }
 

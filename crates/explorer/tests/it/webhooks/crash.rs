@@ -11,6 +11,7 @@ use std::{
 };
 
 use alloy_primitives::{TxKind, U256};
+use devchain::DevChainConfig;
 
 use super::{launch, register};
 use crate::support::{
@@ -30,7 +31,8 @@ fn random_below(limit: u64) -> u64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn kills_lose_no_message_and_no_block_and_repeats_are_identical() {
     let kills = std::env::var("EXPLORER_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
-    let node = DevNode::start().await;
+    // Whether a block is traced depends on the moment at which it is fetched.
+    let node = DevNode::with(DevChainConfig { traces: false, ..DevChainConfig::default() }).await;
     let mut explorer = launch(&node.ws_url()).start().await;
     node.wait_for(&explorer).await;
     let receiver = Receiver::start().await;

@@ -34,6 +34,8 @@ async fn assert_libraries_verify(messages: &[(&Hook, &Received)]) {
 
 #[tokio::test]
 async fn a_payment_sends_one_event_to_each_side_with_all_documented_fields() {
+    // Before the messages, which libraries accept for five minutes.
+    permits::busy().await;
     let node = DevNode::start().await;
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;
@@ -90,6 +92,8 @@ async fn a_payment_sends_one_event_to_each_side_with_all_documented_fields() {
 
 #[tokio::test]
 async fn every_transfer_of_every_kind_of_token_sends_an_event_and_nothing_else_does() {
+    // Before the messages, which libraries accept for five minutes.
+    permits::busy().await;
     let (node, mut traffic) = DevNode::with_traffic(200).await;
     let explorer = launch(&node.url()).start().await;
     node.wait_for(&explorer).await;
@@ -192,6 +196,8 @@ fn logging_code(topics: &[String], data: &[String]) -> String {
 
 #[tokio::test]
 async fn payments_and_token_transfers_of_anvil_send_verifiable_events() {
+    // Before the messages, which libraries accept for five minutes.
+    permits::busy().await;
     let anvil = Anvil::start().await;
     let explorer = launch(anvil.url()).start().await;
     anvil.wait_for(&explorer).await;
