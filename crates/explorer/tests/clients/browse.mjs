@@ -250,10 +250,10 @@ const scenarios = {
   "no page is wider than a phone": () => fitsPhones(everyPage),
 
   "no list clips a value at any width": async () => {
-    for (const width of [320, 390, 700, 1024, 1280, 1440, 1920, 2560]) {
-      await open("/", { viewport: { width, height: 900 } }, async (page) => {
-        for (const path of everyPage) {
-          await page.goto(base + path);
+    for (const path of everyPage) {
+      await open(path, {}, async (page) => {
+        for (const width of [320, 390, 700, 1024, 1280, 1440, 1920, 2560]) {
+          await page.setViewportSize({ width, height: 900 });
           const clipped = await page.evaluate(() => {
             const right = document.documentElement.clientWidth;
             const boxes = [...document.querySelectorAll(".scroll")].filter((box) => box.scrollWidth > box.clientWidth + 1).map((box) => `${box.scrollWidth} > ${box.clientWidth}`);

@@ -83,17 +83,17 @@ const PROMISES: [(&str, &[&str]); 13] = [
     ("API keys", &["API keys"]),
 ];
 
-/// The page of a failed transaction. This test reads pages faster than a client may have calls of the node: some say so, and that
-/// the reason is there shortly.
-async fn page_with_reason(client: &Client, hash: &str) -> String {
+/// A page with what the node tells. This test reads pages faster than a client may have calls of the node, and then they are without.
+async fn complete_page(client: &Client, path: &str, is_complete: impl Fn(&str) -> bool) -> String {
+    let mut page = String::new();
     for _ in 0..30 {
-        let page = client.get(&format!("/tx/{hash}")).await.text;
-        if !page.contains("The reason is not available now: try again shortly.") {
+        page = client.get(path).await.text;
+        if is_complete(&page) {
             return page;
         }
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     }
-    panic!("the reason of {hash} is never available")
+    panic!("{path} is never complete: {page}")
 }
 
 #[tokio::test]
@@ -126,7 +126,8 @@ async fn every_link_of_the_first_page_shows_what_it_promises() {
     let failures = client.get(path("Other failures")).await.text;
     let mut reasons = Vec::new();
     for hash in failures.split("href=\"/tx/").skip(1).filter_map(|link| link.get(..66)) {
-        let page = page_with_reason(&client, hash).await;
+        let has_reason = |page: &str| !page.contains("The reason is not available now: try again shortly.");
+        let page = complete_page(&client, &format!("/tx/{hash}"), has_reason).await;
         reasons.extend(page.split_once("<dt>Reason</dt>").map(|(_, reason)| reason[..200].to_owned()));
     }
     for reason in ["amount is too small", "Panic", "out of gas"] {
@@ -137,8 +138,8 @@ async fn every_link_of_the_first_page_shows_what_it_promises() {
     }
     // The proxy has the functions of its implementation, also in lists.
     let proxy = path("A proxy").split('?').next().unwrap();
-    let list = client.get(proxy).await.text;
-    assert!(list.contains("title=\"payday\">payday</span>") && !list.contains(">0xef1f38a0<"), "{list}");
+    let list = complete_page(&client, proxy, |page| page.contains("title=\"payday\">payday</span>")).await;
+    assert!(!list.contains(">0xef1f38a0<"), "{list}");
     demo.stop(Signal::Interrupt).await;
 }
 

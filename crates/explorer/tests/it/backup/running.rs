@@ -134,6 +134,8 @@ async fn a_snapshot_taken_during_reorgs_is_of_one_branch() {
             for depth in [2, 9, 1, 25, 4] {
                 let before = reorgs();
                 busy.pay();
+                // It takes no notice of a block that it never saw.
+                busy.node.wait_for(&busy.explorer).await;
                 busy.node.chain.reorg(depth, depth + 1, ReorgedTransactions::Drop).unwrap();
                 eventually("the reorg", async || (reorgs() > before).then_some(())).await;
             }
