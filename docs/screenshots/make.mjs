@@ -20,6 +20,8 @@ const query = async (entity) => {
   return (await answer.json()).data[0];
 };
 const [trade, token] = [await query("dex_trades"), await query("tokens")];
+// The home page of the demo says what to try.
+const [, impostor] = (await (await fetch(base)).text()).match(/href="([^"]+)"[^>]*>An impostor</);
 
 const pictures = [
   { name: "home", path: "/" },
@@ -27,6 +29,7 @@ const pictures = [
   { name: "address", path: `/address/${trade.maker}` },
   { name: "token-holders", path: `/token/${token.address}?tab=holders` },
   { name: "trades", path: "/trades" },
+  { name: "impostor", path: impostor },
   { name: "home-phone", path: "/", viewport: { width: 390, height: 844 } },
 ];
 

@@ -81,7 +81,7 @@ async fn metrics_have_the_values_of_the_api() {
 
 #[tokio::test]
 async fn counters_grow_by_what_was_requested() {
-    // Without tokens, whose names and holders are read later and change what is cached.
+    // Without tokens and traces, which are read after their blocks and change what is cached.
     let node = DevNode::start().await;
     for _ in 0..4 {
         node.chain.mine(None);
@@ -89,6 +89,7 @@ async fn counters_grow_by_what_was_requested() {
     let explorer = Launch::run(&node.url())
         .variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 20)
         .variable("EXPLORER_PAGES_PER_MINUTE", 30)
+        .argument("--traces", "off")
         .start()
         .await;
     node.wait_for(&explorer).await;

@@ -3,7 +3,12 @@
 mod interrupted;
 mod refused;
 
-use std::{collections::BTreeMap, path::Path, process::Command};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    process::Command,
+    time::Duration,
+};
 
 use alloy_primitives::{TxKind, U256};
 use serde_json::{Value, json};
@@ -92,6 +97,21 @@ impl Scene {
         self.node.chain.mine(None);
     }
 
+    /// Records and responses that stay as they are: names and balances of tokens, and traces, are read a while after their blocks.
+    async fn settled(&self, explorer: &TestExplorer) -> (Value, BTreeMap<String, String>) {
+        let mut last = BTreeMap::new();
+        let responses = eventually("responses that no longer change", async || {
+            let now = without_request_id(responses(explorer).await);
+            let stats = explorer.json("/api/v1/stats").await;
+            let is_same = now == last && stats["internalTransactionsTo"] == stats["latestBlock"];
+            last = now.clone();
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            is_same.then_some(now)
+        });
+        let responses = responses.await;
+        (self.records(explorer).await, responses)
+    }
+
     async fn records(&self, explorer: &TestExplorer) -> Value {
         let owner = lower_hex(self.node.account(1));
         let signer = &self.node.chain.accounts()[0];
@@ -113,11 +133,18 @@ impl Scene {
     async fn compare(&self, explorer: &TestExplorer, before: &(Value, BTreeMap<String, String>), payments: usize) {
         self.node.wait_for(explorer).await;
         assert_eq!(self.records(explorer).await, before.0);
-        let same = eventually("the same responses", async || {
+        let mut different = BTreeSet::new();
+        eventually("the same responses", async || {
             let now = without_request_id(responses(explorer).await);
+            let changed = now.iter().filter(|(path, text)| before.1.get(*path) != Some(text));
+            for (path, text) in changed {
+                if different.insert((path.clone(), text.clone())) {
+                    println!("{path}\n  before: {:?}\n  now:    {text}", before.1.get(path));
+                }
+            }
             (now == before.1).then_some(())
-        });
-        same.await;
+        })
+        .await;
         let client = explorer.client();
         let answer = client.send(client.request("GET", "/api/v1/stats").header("X-API-Key", &self.key)).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
@@ -158,7 +185,7 @@ async fn records_and_queues_move_to_a_database_and_back() {
         (attempts(good.await) == 1 && attempts(failing.await) == 1).then_some(())
     })
     .await;
-    let before = (scene.records(&explorer).await, without_request_id(responses(&explorer).await));
+    let before = scene.settled(&explorer).await;
     let (_, folder) = explorer.stop().await;
 
     let database = server.database().await;
@@ -187,7 +214,7 @@ async fn records_and_queues_move_to_a_database_and_back() {
     })
     .await;
     scene.receiver.wait_for("/failing", 2).await;
-    let before = (scene.records(&moved).await, without_request_id(responses(&moved).await));
+    let before = scene.settled(&moved).await;
     moved.stop().await;
 
     // This time, the target is indexed first.
