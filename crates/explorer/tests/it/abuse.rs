@@ -53,10 +53,13 @@ impl Scene {
 
 /// A client with an address of its own in the loopback network.
 fn client_from(explorer: &TestExplorer, number: u16) -> Client {
-    let [high, low] = number.to_be_bytes();
-    let address = Ipv4Addr::new(127, 1, high, low);
-    let settings = http_client().local_address(Some(address.into()));
+    let settings = http_client().local_address(Some(client_address(number).into()));
     Client::with_settings(format!("http://{}", explorer.client().host()), settings)
+}
+
+fn client_address(number: u16) -> Ipv4Addr {
+    let [high, low] = number.to_be_bytes();
+    Ipv4Addr::new(127, 1, high, low)
 }
 
 fn cost(answer: &Answer) -> u32 {

@@ -1,6 +1,7 @@
-//! Fifty attackers in everything at once, beside honest clients.
+//! Attackers in everything at once, from one address and from fifty, beside honest clients.
 
 use std::{
+    net::Ipv4Addr,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -8,8 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Scene;
-use crate::support::permits;
+use tokio::{io::AsyncWriteExt, net::TcpSocket};
+
+use super::{Scene, client_address};
+use crate::support::{client::Client, permits};
 
 /// What an honest client asks for, once each.
 const HONEST: [&str; 5] =
@@ -34,16 +37,11 @@ async fn p99(scene: &Scene, first_client: u16) -> Duration {
     times[times.len() - 2]
 }
 
-#[tokio::test]
-async fn honest_clients_notice_little_of_fifty_attackers() {
-    permits::busy().await;
-    let scene = Arc::new(Scene::with(2_500).await);
-    let quiet = p99(&scene, 2_000).await;
-    let memory = scene.explorer.resident_megabytes();
-    let (is_over, sent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+/// Requests that used to cost much more than they counted.
+fn attacks(scene: &Scene) -> Vec<Attack> {
     let account = format!("{:#x}", scene.chain.account(1));
     let topic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
-    let attacks = [
+    let paths = [
         format!("/api?module=account&action=txlist&address={account}"),
         format!("/api?module=account&action=tokentx&address={account}"),
         format!("/api?module=logs&action=getLogs&topic0={topic}&topic1={topic}&topic0_1_opr=or"),
@@ -52,14 +50,63 @@ async fn honest_clients_notice_little_of_fifty_attackers() {
         "/api/v1/openapi.json".to_owned(),
         format!("/address/{account}"),
     ];
+    let reading_nothing = Attack::ReadNothing(paths[0].clone());
+    paths.into_iter().map(Attack::Get).chain([reading_nothing, Attack::LongForm]).collect()
+}
+
+#[derive(Clone)]
+enum Attack {
+    Get(String),
+    /// Asks and does not read the response.
+    ReadNothing(String),
+    LongForm,
+}
+
+impl Attack {
+    async fn run(&self, client: &Client, address: Ipv4Addr) {
+        match self {
+            Self::Get(path) => {
+                if let Ok(response) = client.request("GET", path).send().await {
+                    drop(response.bytes().await);
+                }
+            }
+            Self::ReadNothing(path) => {
+                let socket = TcpSocket::new_v4().unwrap();
+                socket.bind((address, 0).into()).unwrap();
+                socket.set_recv_buffer_size(2_048).unwrap();
+                let mut stream = socket.connect(client.host().parse().unwrap()).await.unwrap();
+                // The explorer may close the connection at once.
+                let _ = stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).await;
+                tokio::time::sleep(Duration::from_secs(2)).await;
+            }
+            Self::LongForm => {
+                let form = format!("module=contract&action=verifysourcecode&sourceCode={}", "a%20".repeat(1 << 20));
+                let request =
+                    client.request("POST", "/api").header("Content-Type", "application/x-www-form-urlencoded");
+                // It may be refused before all of it is sent.
+                drop(request.body(form).send().await);
+            }
+        }
+    }
+}
+
+/// Fifty attackers at once, each with an address of its own or all with the same.
+async fn attack(from_one_address: bool) {
+    permits::busy().await;
+    let scene = Scene::with(2_500).await;
+    let quiet = p99(&scene, 2_000).await;
+    let memory = scene.explorer.resident_megabytes();
+    let (is_over, sent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let attacks = attacks(&scene);
     let attackers: Vec<_> = (0..50)
         .map(|number| {
-            let client = scene.client(3_000 + number);
+            let client_number = if from_one_address { 3_000 } else { 3_000 + number };
+            let (client, address) = (scene.client(client_number), client_address(client_number));
             let (is_over, sent) = (Arc::clone(&is_over), Arc::clone(&sent));
-            let path = attacks[usize::from(number) % attacks.len()].clone();
+            let attack = attacks[usize::from(number) % attacks.len()].clone();
             tokio::spawn(async move {
                 while !is_over.load(Ordering::Relaxed) {
-                    client.get(&path).await;
+                    attack.run(&client, address).await;
                     sent.fetch_add(1, Ordering::Relaxed);
                     // The attackers share the machine with what they attack.
                     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -76,4 +123,14 @@ async fn honest_clients_notice_little_of_fifty_attackers() {
     assert!(attacked <= (3 * quiet).max(FLOOR), "{attacked:?}, and {quiet:?} without the attack of {sent} requests");
     let grown = scene.explorer.resident_megabytes().saturating_sub(memory);
     assert!(grown < 300, "{grown} MB more");
+}
+
+#[tokio::test]
+async fn honest_clients_notice_little_of_fifty_attackers() {
+    attack(false).await;
+}
+
+#[tokio::test]
+async fn honest_clients_notice_little_of_one_attacker_with_fifty_connections() {
+    attack(true).await;
 }
