@@ -1,5 +1,8 @@
-//! The weight of the binary. What it repeats is also what makes the build slow.
+//! The weight of the binary, and of its hot paths. What it repeats is also what makes the build slow.
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
+
+#[cfg(target_arch = "x86_64")]
+mod instructions;
 
 use std::collections::HashMap;
 

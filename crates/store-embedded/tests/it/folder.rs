@@ -123,7 +123,8 @@ async fn journals_become_tables_when_a_folder_is_opened_also_after_a_crash_in_be
         while writer.rank_holders(100).await.unwrap() > 0 {}
         (writer.tip().await.unwrap(), store.reader().fingerprint().unwrap())
     };
-    let crash: [(&str, fn(&Path, &Path)); 4] = [
+    type Prepare = fn(&Path, &Path);
+    let crash: [(&str, Prepare); 4] = [
         ("before it begins", |_, _| ()),
         ("before the journals are removed", |index, _| set_aside(index)),
         ("before the tables are written", |index, _| {

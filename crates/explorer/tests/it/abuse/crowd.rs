@@ -92,7 +92,7 @@ impl Attack {
 
 /// Fifty attackers at once, each with an address of its own or all with the same.
 async fn attack(from_one_address: bool) {
-    permits::busy().await;
+    permits::alone();
     let scene = Scene::with(2_500).await;
     let quiet = p99(&scene, 2_000).await;
     let memory = scene.explorer.resident_megabytes();

@@ -4,7 +4,7 @@ use devchain::{
     traffic::{HistoryPlan, Traffic},
 };
 
-use super::{Port, Rpc, TestExplorer, permits};
+use super::{Port, Rpc, TestExplorer, eventually, permits};
 
 /// A dev chain, served by the test process.
 #[derive(Debug)]
@@ -87,7 +87,8 @@ impl DevNode {
 
     /// Serves the chain at the same address again.
     pub(crate) async fn resume_serving(&mut self) {
-        self.server = Some(self.chain.serve(self.port.address()).await.unwrap());
+        // A process that another test is about to start has a copy of the closed listener for a moment.
+        self.server = Some(eventually("a free port", async || self.chain.serve(self.port.address()).await.ok()).await);
     }
 
     /// Waits until the explorer has the head of the chain.

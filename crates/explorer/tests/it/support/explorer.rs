@@ -243,6 +243,12 @@ impl Launch {
         self
     }
 
+    /// Runs it with this program and its arguments.
+    pub(crate) fn under(mut self, starter: &[&str]) -> Self {
+        self.starter = starter.iter().map(|word| (*word).to_owned()).collect();
+        self
+    }
+
     /// Starts it and waits until it listens.
     pub(crate) async fn start(self) -> TestExplorer {
         let data = self.data.clone();
