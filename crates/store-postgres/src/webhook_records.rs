@@ -162,7 +162,7 @@ impl WebhookRecords for PostgresWebhookRecords {
         let mut watchers = Vec::with_capacity(rows.len());
         for row in &rows {
             let Some(webhook) = row.option_u64(1)? else { continue };
-            let events = rows::events_from(row.value(3)?);
+            let events = rows::events_from(row.value(3)?)?;
             watchers.push(Watcher { webhook, watched: row.address(2)?, events, after: row.option_block(4)? });
         }
         Ok(WatchList { version, watchers })
