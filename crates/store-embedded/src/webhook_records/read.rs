@@ -5,7 +5,7 @@ use super::rows::{self, DeliveryRow, EventNumber, EventRow};
 use crate::{
     codec::{RowReader, RowWriter},
     engine::View,
-    keys::{Key, Table, number_in_key},
+    keys::{Key, Table, fits_into_key, number_in_key},
 };
 
 pub(super) const CURSOR: &str = "cursor";
@@ -47,8 +47,7 @@ impl DeliveryLog {
 }
 
 pub(super) fn find_webhook(view: &View, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
-    // Larger ids do not fit into a key.
-    if id >> 40 != 0 {
+    if !fits_into_key(id) {
         return Ok(None);
     }
     view.get(Table::Webhook, &Key::id(id))?.map(|row| rows::read_webhook(id, &row)).transpose()
