@@ -388,6 +388,9 @@ impl WebhookRecords for PostgresWebhookRecords {
             join delivery d on d.webhook = $1 and d.number = u.number join event e on e.number = d.event order by u.n"
         );
         let rows = query(&client, &sql, &[&int8(webhook), &numbers]).await?;
+        if rows.len() != numbers.len() {
+            return Err(StoreError::Corrupt("a delivery is missing"));
+        }
         let items = rows.iter().map(|row| Ok(DeliveryRow::from_row(row, 0)?.delivery));
         Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })
     }

@@ -42,6 +42,9 @@ impl DeliveryLog {
     pub(super) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
         let mut row = RowReader::new(row);
         let (first, next, fresh, pending) = (row.varint()?, row.varint()?, row.varint()?, row.varint()?);
+        if first > next {
+            return Err(StoreError::Corrupt("a queue with a number before its first one"));
+        }
         Ok(Self { first, next, fresh, pending, dropped: DropCount { total: row.varint()?, reported: row.varint()? } })
     }
 }
@@ -180,4 +183,17 @@ pub(super) fn find_orphaning(view: &View, block: &BlockRef) -> Result<Option<Orp
         Ok(Orphaning { times: row.varint()?, known_to: row.varint()? })
     })
     .transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_does_not_have_fewer_than_no_messages() {
+        let log = DeliveryLog { first: 7, next: 7, fresh: 7, pending: 0, dropped: DropCount::default() };
+        assert_eq!(DeliveryLog::from_row(&log.to_row()).unwrap(), log);
+        let read = DeliveryLog::from_row(&DeliveryLog { next: 6, ..log }.to_row());
+        assert!(matches!(read, Err(StoreError::Corrupt(_))), "{read:?}");
+    }
 }

@@ -56,21 +56,42 @@ async fn a_log_does_not_lose_a_topic() {
     assert_corrupt(list().await);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_webhook_does_not_lose_events_or_secrets() {
-    let server = Server::shared();
-    let url = server.database().await;
-    let (store, client) = (open(&url).await, server.connect(&url).await);
-    let records = store.webhook_records();
-    let new = NewWebhook {
+fn new_webhook() -> NewWebhook {
+    NewWebhook {
         owner: Address::repeat_byte(1),
         url: "https://receiver.example/".to_owned(),
         watched: Address::repeat_byte(2),
         events: EventKinds::default().with(EventKind::Tx),
         secret: SealedSecret::new(vec![1]),
         created_at: 1_800_000_000_000,
-    };
-    let webhook = records.add_webhook(new).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_does_not_lose_a_message() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let (store, client) = (open(&url).await, server.connect(&url).await);
+    let records = store.webhook_records();
+    let webhook = records.add_webhook(new_webhook()).await.unwrap().id;
+    let list = async || records.list_deliveries(webhook, PageRequest::newest(5)).await;
+    assert_eq!(list().await.unwrap().total, 0);
+    let sql = "insert into delivery_log (webhook, first, next, pending, dropped, reported) values";
+    run(&client, &format!("{sql} ({webhook}, 1, 3, 0, 0, 0)")).await;
+    assert_corrupt(list().await);
+    run(&client, "update delivery_log set first = 3, next = 1").await;
+    assert_corrupt(list().await);
+    run(&client, "update delivery_log set first = 3, next = 3").await;
+    assert_eq!(list().await.unwrap().total, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_does_not_lose_events_or_secrets() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let (store, client) = (open(&url).await, server.connect(&url).await);
+    let records = store.webhook_records();
+    let webhook = records.add_webhook(new_webhook()).await.unwrap();
     for damage in ["events = 256", "events = 1 | 64", "events = -1", "events = 1, retired_until = '{5}'"] {
         run(&client, &format!("update webhook set {damage}")).await;
         assert_corrupt(records.find_webhook(webhook.id).await);
