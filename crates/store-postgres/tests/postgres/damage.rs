@@ -1,6 +1,8 @@
 //! Rows that a person or a fault has changed: what is wrong or missing is an error, not another value.
 
-use domain::{Address, EventKind, EventKinds, LogFilter, NewWebhook, PageRequest, SealedSecret};
+use domain::{
+    Address, Bytes, DeliveryId, EventKind, EventKinds, LogFilter, NewDelivery, NewWebhook, PageRequest, SealedSecret,
+};
 use store::{ChainReader, ChainWriter, LogReader, Store, StoreError, WebhookRecords};
 use tokio_postgres::Client;
 
@@ -83,6 +85,23 @@ async fn a_queue_does_not_lose_a_message() {
     assert_corrupt(list().await);
     run(&client, "update delivery_log set first = 3, next = 3").await;
     assert_eq!(list().await.unwrap().total, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_is_not_deleted_while_messages_that_were_not_counted_may_use_it() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let (store, client) = (open(&url).await, server.connect(&url).await);
+    let records = store.webhook_records();
+    let webhook = records.add_webhook(new_webhook()).await.unwrap().id;
+    let body = Bytes::from_static(b"{}");
+    let id = DeliveryId::new([7; 16]);
+    let delivery = NewDelivery { webhook, id, kind: EventKind::Ping, location: None, body };
+    records.enqueue(delivery, 1_800_000_000_000).await.unwrap().unwrap();
+    run(&client, "update event set uses = 0").await;
+    assert_corrupt(records.drop_pending(webhook).await);
+    run(&client, "update event set uses = 1").await;
+    assert_eq!(records.drop_pending(webhook).await.unwrap(), Some(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
