@@ -56,9 +56,17 @@ impl EventKinds {
         self.0
     }
 
+    /// None if a bit is that of no kind.
     #[must_use]
-    pub fn from_bits(bits: u8) -> Self {
-        Self(bits)
+    pub fn from_bits(bits: u8) -> Option<Self> {
+        let known = EventKind::ALL.into_iter().collect::<Self>();
+        (bits & !known.0 == 0).then_some(Self(bits))
+    }
+
+    /// The kind, if it is the only one.
+    #[must_use]
+    pub fn only(self) -> Option<EventKind> {
+        self.iter().next().filter(|kind| kind.bit() == self.0)
     }
 
     #[must_use]
@@ -86,6 +94,26 @@ mod tests {
         let kinds: EventKinds = [EventKind::TokenTransfer, EventKind::Removed].into_iter().collect();
         assert!(kinds.contains(EventKind::Removed) && !kinds.contains(EventKind::Tx));
         assert_eq!(kinds.iter().collect::<Vec<_>>(), [EventKind::TokenTransfer, EventKind::Removed]);
-        assert_eq!(EventKinds::from_bits(kinds.bits()), kinds);
+        assert_eq!(EventKinds::from_bits(kinds.bits()), Some(kinds));
+    }
+
+    #[test]
+    fn bits_of_no_kind_are_refused() {
+        let all: EventKinds = EventKind::ALL.into_iter().collect();
+        assert_eq!(EventKinds::from_bits(all.bits()), Some(all));
+        for bit in 0..u8::BITS {
+            let known = all.bits() & 1 << bit != 0;
+            assert_eq!(EventKinds::from_bits(1 << bit).is_some(), known, "bit {bit}");
+        }
+        assert_eq!(EventKinds::from_bits(u8::MAX), None);
+    }
+
+    #[test]
+    fn several_kinds_are_not_the_only_one() {
+        for kind in EventKind::ALL {
+            assert_eq!(EventKinds::default().with(kind).only(), Some(kind));
+        }
+        assert_eq!(EventKinds::default().with(EventKind::Tx).with(EventKind::Ping).only(), None);
+        assert_eq!(EventKinds::default().only(), None);
     }
 }

@@ -84,7 +84,7 @@ impl SyncStatus {
     #[must_use]
     pub fn lag(&self) -> Option<u64> {
         let head = self.node_head?;
-        Some(self.tip.map_or(head + 1, |tip| head.saturating_sub(tip.number)))
+        Some(self.tip.map_or(head.saturating_add(1), |tip| head.saturating_sub(tip.number)))
     }
 
     /// How many blocks the node is behind the index.
@@ -118,8 +118,13 @@ impl SyncStatus {
             _ if self.is_chain_quiet(now) => (false, "No new block for a long time".to_owned()),
             SyncPhase::Starting => (true, "Starting".to_owned()),
             SyncPhase::Backfilling => {
-                let tip = self.tip.map_or(0, |tip| tip.number);
-                (true, format!("Catching up: block {} of {}", grouped(tip), grouped(self.node_head.unwrap_or(tip))))
+                let blocks = match (self.tip, self.node_head) {
+                    (Some(tip), Some(head)) => format!(": block {} of {}", grouped(tip.number), grouped(head)),
+                    (Some(tip), None) => format!(": block {}", grouped(tip.number)),
+                    (None, Some(head)) => format!(": no block of {}", grouped(head)),
+                    (None, None) => String::new(),
+                };
+                (true, format!("Catching up{blocks}"))
             }
             SyncPhase::Following => (true, "Synced".to_owned()),
         };
@@ -177,6 +182,22 @@ mod tests {
         assert_eq!(status.waits_for().as_deref(), Some("block 7: no receipts"));
         status.phase = SyncPhase::Waiting { reason: "no space left on device".to_owned() };
         assert_eq!(status.waits_for().as_deref(), Some("no space left on device"));
+    }
+
+    #[test]
+    fn a_number_that_is_not_known_is_not_shown() {
+        let backfilling = SyncStatus { phase: SyncPhase::Backfilling, ..following() };
+        assert_eq!(line(&backfilling).1, "Catching up: block 1,234,567");
+        assert_eq!(line(&SyncStatus { tip: None, ..backfilling.clone() }).1, "Catching up");
+        let empty = SyncStatus { tip: None, node_head: Some(9_999_999), ..backfilling };
+        assert_eq!(line(&empty).1, "Catching up: no block of 9,999,999");
+    }
+
+    #[test]
+    fn an_empty_index_is_not_level_with_the_largest_head() {
+        let empty = SyncStatus { tip: None, node_head: Some(u64::MAX), ..following() };
+        assert_eq!(empty.lag(), Some(u64::MAX));
+        assert_eq!(SyncStatus { node_head: Some(4), ..empty }.lag(), Some(5));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use domain::{
     Account, Address, AddressFacts, B256, BalanceKey, BlockRef, Bytes, Code, DayFigures, FailureSource, Holder,
-    InternalFilter, LogFilter, Order, Page, PageRequest, Stats, Token, TokenName, TradeFilter, TransactionFailure,
-    TransactionFilter, TransferFilter, U256,
+    InternalFilter, Involvement, LogFilter, Order, Page, PageRequest, Stats, Token, TokenName, TradeFilter,
+    TransactionFailure, TransactionFilter, TransferFilter, U256,
 };
 use rand::{Rng, rngs::StdRng};
 
@@ -231,7 +231,7 @@ impl Snapshot {
     }
 }
 
-/// Blocks that do not extend the tip are rejected, and change nothing.
+/// Blocks that do not extend the tip, or with an event of no transaction, are rejected, and change nothing.
 pub(super) async fn rejections(subject: &mut Subject, model: &Model, chain: &mut RandomChain) {
     let Some(tip) = model.newest_block() else { return };
     let keep = Undo::Keep { down_to: 0 };
@@ -242,6 +242,12 @@ pub(super) async fn rejections(subject: &mut Subject, model: &Model, chain: &mut
     assert!(matches!(rejected, Err(StoreError::NotChildOfTip { .. })), "{rejected:?}");
 
     let child = chain.next_block(Some(&tip));
+    // Otherwise it would be missing in the index, and so would every event after it.
+    let mut stray = child.clone();
+    stray.involved.push(Involvement { tx_index: stray.block.tx_count, address: stray.block.miner });
+    let rejected = subject.writer.commit(vec![stray], keep).await;
+    assert!(matches!(rejected, Err(StoreError::Corrupt(_))), "{rejected:?}");
+
     let mut grandchild = chain.next_block(Some(&child.block));
     grandchild.block.number += 1;
     let rejected = subject.writer.commit(vec![child, grandchild], keep).await;

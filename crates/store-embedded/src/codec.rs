@@ -159,6 +159,15 @@ impl<'a> RowReader<'a> {
         })
     }
 
+    /// A byte that is 0 or 1.
+    pub(crate) fn flag(&mut self) -> Result<bool, StoreError> {
+        match self.byte()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(StoreError::Corrupt("a flag that is neither set nor unset")),
+        }
+    }
+
     pub(crate) fn amount<const BITS: usize, const LIMBS: usize>(&mut self) -> Result<Uint<BITS, LIMBS>, StoreError> {
         let length = usize::from(self.byte()?);
         Uint::try_from_be_slice(self.bytes(length)?).ok_or(TOO_LARGE)

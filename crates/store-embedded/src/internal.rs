@@ -31,7 +31,12 @@ pub(crate) fn find_progress(view: &View) -> Result<Option<InternalProgress>, Sto
     let below = row.varint::<u64>()?.checked_sub(1);
     let first = row.varint::<u64>()?.checked_sub(1);
     let gap = first.map(|first| Ok::<_, StoreError>((first, row.varint()?))).transpose()?;
-    Ok(Some(InternalProgress { anchor, above, below, gap, above_count: row.varint()?, below_count: row.varint()? }))
+    let (above_count, below_count) = (row.varint()?, row.varint()?);
+    // Each side has half of the ids.
+    if above_count > FIRST_ABOVE || below_count > FIRST_ABOVE {
+        return Err(StoreError::Corrupt("more internal transactions than there are ids"));
+    }
+    Ok(Some(InternalProgress { anchor, above, below, gap, above_count, below_count }))
 }
 
 pub(crate) fn put_progress(batch: &mut Batch, progress: &InternalProgress) {
@@ -71,4 +76,29 @@ pub(crate) fn put_first_id(batch: &mut Batch, block: BlockNumber, id: InternalId
     let mut row = RowWriter::default();
     row.varint(id);
     batch.put(Table::InternalBlock, &Key::block(block), row.finish());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EmbeddedStore, StoreOptions};
+
+    #[tokio::test]
+    async fn a_count_beyond_the_ids_of_its_side_is_damage() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
+        let reader = store.reader();
+        let written = |above_count: u64, below_count: u64| {
+            let mut batch = reader.engine().batch();
+            let progress = InternalProgress { above_count, below_count, ..InternalProgress::start(5) };
+            put_progress(&mut batch, &progress);
+            batch.commit().unwrap();
+            find_progress(&reader.engine().view())
+        };
+        assert_eq!(written(FIRST_ABOVE, 7).unwrap().unwrap().above_count, FIRST_ABOVE);
+        for (above_count, below_count) in [(FIRST_ABOVE + 1, 7), (7, FIRST_ABOVE + 1), (u64::MAX, 0)] {
+            let read = written(above_count, below_count);
+            assert!(matches!(read, Err(StoreError::Corrupt(_))), "{read:?}");
+        }
+    }
 }

@@ -37,6 +37,8 @@ pub(crate) type PartyId = u64;
 
 /// Bytes of a sequential id in a key: enough for 10^12.
 pub(crate) const ID_BYTES: usize = 5;
+/// Larger ids do not fit into a key: its bytes would be those of another one.
+const MAX_ID: u64 = (1 << (8 * ID_BYTES)) - 1;
 /// Bytes of a hash in a key; the row distinguishes hashes with the same prefix.
 const HASH_BYTES: usize = 8;
 const MAX_KEY_LENGTH: usize = 56;
@@ -321,6 +323,10 @@ pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
     // At most as many as there are bytes.
     bytes.get(zeros..).unwrap_or_default()
+}
+
+pub(crate) fn fits_into_key(id: u64) -> bool {
+    id <= MAX_ID
 }
 
 pub(crate) fn id_bytes(id: u64) -> [u8; ID_BYTES] {

@@ -1,5 +1,6 @@
 //! API keys. Every change reads, checks and writes under one lock, and is durable before the call returns.
 
+pub(crate) mod check;
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 pub(crate) mod raw;
@@ -19,7 +20,7 @@ use crate::{
     blocking::run_blocking,
     codec::{RowReader, RowWriter},
     engine::{Batch, Engine, View},
-    keys::{Key, Table, number_after_hash, number_in_key},
+    keys::{Key, Table, fits_into_key, number_after_hash, number_in_key},
 };
 
 /// The user records of an embedded store. Clones share one lock; the chain writer does not use it.
@@ -185,8 +186,7 @@ impl UserRecords for EmbeddedUserRecords {
 }
 
 fn find_key(view: &View, id: ApiKeyId) -> Result<Option<ApiKey>, StoreError> {
-    // Larger ids do not fit into a key.
-    if id >> 40 != 0 {
+    if !fits_into_key(id) {
         return Ok(None);
     }
     view.get(Table::ApiKey, &Key::id(id))?.map(|row| row::read(id, &row)).transpose()
@@ -206,8 +206,12 @@ fn last_id(view: &View) -> Result<ApiKeyId, StoreError> {
 }
 
 fn active_keys(view: &View, owner: &Address) -> Result<Vec<ApiKeyId>, StoreError> {
-    let Some(row) = view.get(Table::ActiveApiKeys, &Key::address(owner))? else { return Ok(Vec::new()) };
-    let mut row = RowReader::new(&row);
+    let row = view.get(Table::ActiveApiKeys, &Key::address(owner))?;
+    row.map_or_else(|| Ok(Vec::new()), |row| read_ids(&row))
+}
+
+fn read_ids(row: &[u8]) -> Result<Vec<ApiKeyId>, StoreError> {
+    let mut row = RowReader::new(row);
     let mut ids = Vec::new();
     while !row.is_empty() {
         ids.push(row.varint()?);

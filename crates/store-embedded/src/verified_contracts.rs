@@ -1,5 +1,6 @@
 //! Verified contracts. Summaries and large details are separate rows.
 
+pub(crate) mod check;
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub(crate) mod fuzzing;
 mod jobs;

@@ -6,6 +6,7 @@ mod counts;
 mod fees;
 mod list_sums;
 mod lists;
+mod row_forms;
 mod row_lists;
 mod scan;
 
@@ -231,6 +232,29 @@ mod tests {
             faults.iter().any(|fault| fault.blocks == Some(50..=50) && fault.found.contains("missing")),
             "{faults:?}"
         );
+    }
+
+    #[tokio::test]
+    async fn a_row_of_no_form_of_its_table_is_found_also_among_records() {
+        let (_folder, store) = written().await;
+        let reader = store.reader();
+        let key = Key::id(1 << 30);
+        for (table, part) in [
+            (Table::TokenMetadata, StorePart::Index),
+            (Table::Audit, StorePart::Index),
+            (Table::CodeHash, StorePart::Index),
+            (Table::Unranked, StorePart::Index),
+            (Table::ApiKey, StorePart::Records),
+            (Table::VerifiedCode, StorePart::Records),
+            (Table::Webhook, StorePart::Records),
+            (Table::Delivery, StorePart::Records),
+            (Table::Event, StorePart::Records),
+        ] {
+            let faults = verify_after(reader.engine(), |_, batch| batch.put(table, &key, [0xff_u8; 3]));
+            assert!(faults.len() == 1 && faults[0].found.contains("is invalid"), "{table:?}: {faults:?}");
+            assert_eq!(faults[0].part, part);
+            assert_eq!(verify_after(reader.engine(), |_, batch| batch.delete(table, &key)), []);
+        }
     }
 
     #[tokio::test]

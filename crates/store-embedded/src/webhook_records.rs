@@ -3,6 +3,7 @@
 
 mod access;
 mod change;
+pub(crate) mod check;
 mod deliveries;
 mod effects;
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]

@@ -12,6 +12,7 @@ mod internal;
 mod logs;
 mod metadata;
 mod nfts;
+mod numbered_rows;
 mod overwrite;
 mod ranks;
 mod revert;

@@ -35,9 +35,8 @@ impl Chain {
             "select chain_id, genesis_hash, start_block, first_block, tip_number, tip_hash, undo_first, {TOTALS} from chain"
         );
         let row = get(client, &sql, &[]).await?;
-        let identity = row.option_u64(0)?.zip(row.option_hash(1)?);
         Ok(Self {
-            identity: identity.map(|(chain_id, genesis_hash)| ChainIdentity { chain_id, genesis_hash }),
+            identity: row.option_chain(0)?,
             start_block: row.option_u64(2)?,
             first_block: row.option_u64(3)?,
             tip: row.option_block(4)?,

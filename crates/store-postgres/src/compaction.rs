@@ -94,7 +94,7 @@ async fn compact_list(tx: &Transaction<'_>, list: ListTable, all: bool) -> Resul
     let runs = load_runs(tx, list, below, upto).await?;
     let (mut replaced, mut merged) = (Vec::new(), Vec::new());
     for runs in runs.into_values() {
-        let (old, new) = merge(runs);
+        let (old, new) = merge(runs)?;
         replaced.extend(old);
         merged.extend(new);
     }
@@ -149,8 +149,11 @@ async fn load_runs(
     Ok(runs)
 }
 
-/// Merges neighbours of one list. Returns the owners and numbers of the runs that are replaced, and those that replace them.
-fn merge(runs: Vec<Run>) -> (Vec<(i64, i64)>, Vec<Run>) {
+/// The owners and numbers of the runs that are replaced, and those that replace them.
+type Merged = (Vec<(i64, i64)>, Vec<Run>);
+
+/// Merges neighbours of one list.
+fn merge(runs: Vec<Run>) -> Result<Merged, StoreError> {
     // From the newest on: an earlier run is merged if it is at most twice as long as what follows it.
     let mut groups: Vec<Vec<Run>> = Vec::new();
     for run in runs.into_iter().rev() {
@@ -168,9 +171,9 @@ fn merge(runs: Vec<Run>) -> (Vec<(i64, i64)>, Vec<Run>) {
     for mut group in groups.into_iter().filter(|group| group.len() > 1) {
         group.reverse();
         replaced.extend(group.iter().map(|run| (int8(run.owner), run.first_seq())));
-        merged.extend(Run::concat(group));
+        merged.extend(Run::concat(group)?);
     }
-    (replaced, merged)
+    Ok((replaced, merged))
 }
 
 #[cfg(test)]
@@ -197,31 +200,32 @@ mod tests {
                 counts: Counts { total: 10, sent: 10, received: 2 },
                 last: Some(1),
             })
+            .unwrap()
             .0
     }
 
     #[test]
     fn short_runs_become_one_that_equals_a_run_written_at_once() {
-        let (replaced, merged) = merge(runs(&[1, 2, 1, 60, 64], 5));
+        let (replaced, merged) = merge(runs(&[1, 2, 1, 60, 64], 5)).unwrap();
         assert_eq!(replaced, [(7, 10), (7, 11), (7, 13), (7, 14), (7, 74)]);
         assert_eq!(merged, runs(&[128], 5));
-        assert_eq!(merge(runs(&[100], 1)), (Vec::new(), Vec::new()), "there is nothing to merge");
+        assert_eq!(merge(runs(&[100], 1)).unwrap(), (Vec::new(), Vec::new()), "there is nothing to merge");
     }
 
     #[test]
     fn a_long_run_is_not_written_again_for_a_few_entries() {
-        let (replaced, merged) = merge(runs(&[128, 1, 1, 1], 1));
+        let (replaced, merged) = merge(runs(&[128, 1, 1, 1], 1)).unwrap();
         assert_eq!(replaced, [(7, 138), (7, 139), (7, 140)]);
         assert_eq!(merged.iter().map(Run::len).collect::<Vec<_>>(), [3]);
-        let (replaced, merged) = merge(runs(&[100, 30, 20], 1));
+        let (replaced, merged) = merge(runs(&[100, 30, 20], 1)).unwrap();
         assert_eq!((replaced.len(), merged[0].len()), (3, 150));
     }
 
     #[test]
     fn a_run_has_at_most_256_entries_within_the_range_of_its_numbers() {
-        let (_, merged) = merge(runs(&[100, 100, 100, 100], 1));
+        let (_, merged) = merge(runs(&[100, 100, 100, 100], 1)).unwrap();
         assert_eq!(merged.iter().map(Run::len).collect::<Vec<_>>(), [200, 200]);
-        let (replaced, merged) = merge(runs(&[1, 1, 1], 400_000_000));
+        let (replaced, merged) = merge(runs(&[1, 1, 1], 400_000_000)).unwrap();
         assert_eq!((replaced.len(), merged.len()), (2, 1), "a third entry would be too far away");
     }
 }

@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use domain::{ChainIdentity, SyncPhase, SyncStatus};
+use domain::{SyncPhase, SyncStatus};
 use store::StoreError;
-use tokio_postgres::Row;
 
 use crate::{
     database::{Connection, execute, get},
@@ -49,14 +48,14 @@ pub(crate) async fn read(client: &dyn Connection, now: Instant) -> Result<SyncSt
         from chain c left join block b on b.number = c.tip_number left join indexer i on true";
     let row = get(client, sql, &[]).await?;
     let (tip, tip_timestamp) = (row.option_block(0)?, row.option_u64(2)?);
-    let chain = option_chain(&row, 10)?;
+    let chain = row.option_chain(10)?;
     let is_dev_chain = row.value(12)?;
     let status = SyncStatus { chain, is_dev_chain, tip, tip_timestamp, ..SyncStatus::starting() };
     let silent = || SyncPhase::Waiting { reason: NO_INDEXER.to_owned() };
     let Some(phase) = row.value::<Option<i16>>(3)? else { return Ok(SyncStatus { phase: silent(), ..status }) };
     // Below zero after the clock of the database was set back: it has just reported.
     let age = Duration::from_millis(row.value::<i64>(9)?.try_into().unwrap_or(0));
-    let reason = row.option_text(4)?.unwrap_or_default();
+    let reason = || row.option_text(4)?.ok_or(StoreError::Corrupt("a phase of the indexer without its reason"));
     let is_silent = age > SILENT_AFTER;
     let quiet_in = row.option_u64(6)?.map(Duration::from_millis);
     Ok(SyncStatus {
@@ -65,21 +64,15 @@ pub(crate) async fn read(client: &dyn Connection, now: Instant) -> Result<SyncSt
             0 => SyncPhase::Starting,
             1 => SyncPhase::Backfilling,
             2 => SyncPhase::Following,
-            3 => SyncPhase::Waiting { reason },
-            4 => SyncPhase::Halted { reason },
+            3 => SyncPhase::Waiting { reason: reason()? },
+            4 => SyncPhase::Halted { reason: reason()? },
             _ => return Err(StoreError::Corrupt("an unknown phase of the indexer")),
         },
-        other_chain: option_chain(&row, 13)?,
+        other_chain: row.option_chain(13)?,
         settled: row.option_u64(5)?,
         quiet_from: quiet_in.and_then(|quiet_in| now.checked_sub(age)?.checked_add(quiet_in)),
         node_head: row.option_u64(7)?,
-        node_reachable: !is_silent && row.value::<Option<bool>>(8)?.unwrap_or_default(),
+        node_reachable: !is_silent && row.value::<bool>(8)?,
         ..status
     })
-}
-
-/// From two columns: the id, and the hash of the genesis block.
-fn option_chain(row: &Row, column: usize) -> Result<Option<ChainIdentity>, StoreError> {
-    let found = row.option_u64(column)?.zip(row.option_hash(column + 1)?);
-    Ok(found.map(|(chain_id, genesis_hash)| ChainIdentity { chain_id, genesis_hash }))
 }

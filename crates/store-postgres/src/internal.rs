@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 use crate::{
     chain::Chain,
     database::{Connection, execute, find, get},
-    rows::{RowExt, int8},
+    rows::{RowExt, both, int8},
 };
 
 /// In the order of their numbers in the database.
@@ -35,12 +35,12 @@ pub(crate) const PROGRESS: &str = "anchor, above, below, gap_first, gap_last, ab
 
 /// From the columns of [`PROGRESS`]; None before the first trace.
 pub(crate) fn progress_from_row(row: &Row, first: usize) -> Result<Option<InternalProgress>, StoreError> {
-    let (Some(anchor), Some(above)) = (row.option_u64(first)?, row.option_u64(first + 1)?) else { return Ok(None) };
+    let Some((anchor, above)) = both(row.option_u64(first)?, row.option_u64(first + 1)?)? else { return Ok(None) };
     Ok(Some(InternalProgress {
         anchor,
         above,
         below: row.option_u64(first + 2)?,
-        gap: row.option_u64(first + 3)?.zip(row.option_u64(first + 4)?),
+        gap: both(row.option_u64(first + 3)?, row.option_u64(first + 4)?)?,
         above_count: row.u64(first + 5)?,
         below_count: row.u64(first + 6)?,
     }))
@@ -54,11 +54,12 @@ pub(crate) async fn find_progress(client: &dyn Connection) -> Result<Option<Inte
 /// How many internal transactions the upper side has up to a block; None before the first trace.
 pub(crate) async fn count_up_to(client: &dyn Connection, block: BlockNumber) -> Result<Option<u64>, StoreError> {
     let Some(progress) = find_progress(client).await? else { return Ok(None) };
-    let sql = "select first_id from internal_block where number = $1";
-    match find(client, sql, &[&int8(block + 1)]).await? {
-        Some(row) => Ok(Some(row.u64(0)?)),
-        None => Ok(Some(progress.above_count)),
+    if block + 1 >= progress.above {
+        return Ok(Some(progress.above_count));
     }
+    let sql = "select first_id from internal_block where number = $1";
+    let row = find(client, sql, &[&int8(block + 1)]).await?;
+    row.ok_or(StoreError::Corrupt("a traced block is missing"))?.u64(0).map(Some)
 }
 
 /// What was traced, or where tracing starts; None for an empty index.

@@ -128,18 +128,19 @@ impl Run {
     }
 
     /// One run with the entries of several that follow each other; None if there are none.
-    pub(crate) fn concat(runs: Vec<Self>) -> Option<Self> {
+    pub(crate) fn concat(runs: Vec<Self>) -> Result<Option<Self>, StoreError> {
         let mut runs = runs.into_iter();
-        let mut merged = runs.next()?;
+        let Some(mut merged) = runs.next() else { return Ok(None) };
         let base = merged.first & -4;
         for run in runs {
             let distance = (run.first & -4) - base;
             let entries =
                 std::iter::once(run.first - base).chain(run.rest.iter().map(|rest| i64::from(*rest) + distance));
-            // Within range: see `can_hold`.
-            merged.rest.extend(entries.filter_map(|entry| i32::try_from(entry).ok()));
+            for entry in entries {
+                merged.rest.push(i32::try_from(entry).map_err(|_| TOO_FAR)?);
+            }
         }
-        Some(merged)
+        Ok(Some(merged))
     }
 
     /// Whether the entries of a later run can be in this one.
@@ -173,6 +174,11 @@ impl Run {
     }
 }
 
+/// Appended rows, and the ends of their lists by owner.
+type RunsAndTails = (Vec<Run>, Vec<(u64, Tail)>);
+
+const TOO_FAR: StoreError = StoreError::Corrupt("an entry too far from the first one of its run");
+
 /// The entries that a commit appends. Where blocks can be reverted, no run contains entries of two of them, so that a revert
 /// deletes whole runs.
 #[derive(Debug, Default)]
@@ -199,15 +205,15 @@ impl Appended {
     }
 
     /// The rows of a list, and its tails after them. `tail` is the tail before.
-    pub(crate) fn runs(&self, list: ListTable, tail: impl Fn(u64) -> Tail) -> (Vec<Run>, Vec<(u64, Tail)>) {
+    pub(crate) fn runs(&self, list: ListTable, tail: impl Fn(u64) -> Tail) -> Result<RunsAndTails, StoreError> {
         let (mut rows, mut tails) = (Vec::new(), Vec::new());
         for ((_, owner), runs) in self.by_list.range((list, 0)..=(list, u64::MAX)) {
             let mut end = tail(*owner);
             for entries in runs {
                 let Some((first, rest)) = entries.split_first() else { continue };
                 let first = first.value();
-                // Within range, or the entry would have started a run.
-                let rest = rest.iter().filter_map(|entry| i32::try_from(entry.value() - (first & -4)).ok()).collect();
+                let rest = rest.iter().map(|entry| i32::try_from(entry.value() - (first & -4)).map_err(|_| TOO_FAR));
+                let rest = rest.collect::<Result<_, _>>()?;
                 rows.push(Run { owner: *owner, before: end.counts, first, rest, has_roles: list.kind().has_roles() });
                 for entry in entries {
                     end.counts.total += 1;
@@ -218,7 +224,7 @@ impl Appended {
             }
             tails.push((*owner, end));
         }
-        (rows, tails)
+        Ok((rows, tails))
     }
 }
 
@@ -244,10 +250,12 @@ mod tests {
             let party = if id % 2 == 0 { Party::Sender } else { Party::Both };
             appended.push(ListKind::Transactions.of(7), Entry::new(id, party), 0);
         }
-        let (runs, tails) = appended.runs(ListKind::Transactions.into(), |_| Tail {
-            counts: Counts { total: 5, sent: 5, received: 1 },
-            last: Some(9),
-        });
+        let (runs, tails) = appended
+            .runs(ListKind::Transactions.into(), |_| Tail {
+                counts: Counts { total: 5, sent: 5, received: 1 },
+                last: Some(9),
+            })
+            .unwrap();
         let lengths: Vec<usize> = runs.iter().map(|run| 1 + run.rest.len()).collect();
         assert_eq!(lengths, [128, 72]);
         assert_eq!((runs[0].first_seq(), runs[0].first(), runs[0].received_before()), (5, 41, Some(1)));
@@ -255,7 +263,7 @@ mod tests {
         assert_eq!((runs[1].first_seq(), runs[1].sent_before(), runs[1].received_before()), (133, Some(133), Some(65)));
         let counts = Counts { total: 205, sent: 205, received: 101 };
         assert_eq!(tails, [(7, Tail { counts, last: Some(209) })]);
-        assert_eq!(appended.runs(ListKind::Involved.into(), |_| Tail::default()).0, []);
+        assert_eq!(appended.runs(ListKind::Involved.into(), |_| Tail::default()).unwrap().0, []);
     }
 
     #[test]
@@ -264,8 +272,23 @@ mod tests {
         for id in 0..6 {
             appended.push(ListKind::Mined.of(1), Entry::new(id, Party::Any), id / 2 * 2);
         }
-        let (runs, _) = appended.runs(ListKind::Mined.into(), |_| Tail::default());
+        let (runs, _) = appended.runs(ListKind::Mined.into(), |_| Tail::default()).unwrap();
         assert_eq!(runs.iter().map(Run::first).collect::<Vec<_>>(), [0, 8, 16]);
         assert_eq!(runs[0].sent_before(), None);
+    }
+
+    #[test]
+    fn no_entry_is_left_out_of_a_run_that_cannot_hold_it() {
+        let run = |id: u64| {
+            let mut appended = Appended::default();
+            appended.push(ListKind::Mined.of(1), Entry::new(id, Party::Any), 0);
+            appended.runs(ListKind::Mined.into(), |_| Tail::default()).unwrap().0.remove(0)
+        };
+        let (first, near, far) = (run(7), run(400_000_000), run(700_000_000));
+        assert!(first.can_hold(&near) && !first.can_hold(&far));
+        assert_eq!(Run::concat(vec![first.clone(), near]).unwrap().map(|run| run.len()), Some(2));
+        let merged = Run::concat(vec![first, far]);
+        assert!(matches!(merged, Err(StoreError::Corrupt(_))), "{merged:?}");
+        assert_eq!(Run::concat(Vec::new()).unwrap(), None);
     }
 }

@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 use crate::{
     database::{Database, execute, find},
     numeric::Numeric,
-    rows::{RowExt, int8, to_text},
+    rows::{RowExt, int8, pairs, to_text},
 };
 
 #[derive(Debug, Clone)]
@@ -82,6 +82,6 @@ fn document(row: &Row) -> Result<NftDocument, StoreError> {
         name: row.option_text(5)?,
         description: row.option_text(6)?,
         image: row.option_text(7)?,
-        attributes: types.into_iter().zip(values).map(attribute).collect::<Result<_, StoreError>>()?,
+        attributes: pairs(types, values)?.map(attribute).collect::<Result<_, StoreError>>()?,
     })
 }

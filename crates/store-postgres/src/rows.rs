@@ -1,6 +1,6 @@
 //! Values of rows. Unsigned numbers are stored with the same bits as signed ones.
 
-use domain::{Address, B256, BlockRef, Bytes, U256};
+use domain::{Address, B256, BlockRef, Bytes, ChainIdentity, U256};
 use store::{ChainTotals, StoreError};
 use tokio_postgres::{Row, types::FromSql};
 
@@ -101,14 +101,38 @@ pub(crate) trait RowExt {
 
     /// A block by its number and, in the next column, its hash.
     fn option_block(&self, column: usize) -> Result<Option<BlockRef>, StoreError> {
-        let (number, hash) = (self.option_u64(column)?, self.option_hash(column + 1)?);
-        Ok(number.zip(hash).map(|(number, hash)| BlockRef { number, hash }))
+        let found = both(self.option_u64(column)?, self.option_hash(column + 1)?)?;
+        Ok(found.map(|(number, hash)| BlockRef { number, hash }))
+    }
+
+    /// A chain by its id and, in the next column, the hash of its genesis block.
+    fn option_chain(&self, column: usize) -> Result<Option<ChainIdentity>, StoreError> {
+        let found = both(self.option_u64(column)?, self.option_hash(column + 1)?)?;
+        Ok(found.map(|(chain_id, genesis_hash)| ChainIdentity { chain_id, genesis_hash }))
     }
 }
 
 impl RowExt for Row {
     fn value<'a, T: FromSql<'a>>(&'a self, column: usize) -> Result<T, StoreError> {
         self.try_get(column).map_err(store_error)
+    }
+}
+
+/// Two columns of which none or both have a value.
+pub(crate) fn both<A, B>(one: Option<A>, other: Option<B>) -> Result<Option<(A, B)>, StoreError> {
+    match (one, other) {
+        (Some(one), Some(other)) => Ok(Some((one, other))),
+        (None, None) => Ok(None),
+        (Some(_), None) | (None, Some(_)) => Err(StoreError::Corrupt("half of a value of two columns")),
+    }
+}
+
+/// Columns with an element each of the same things.
+pub(crate) fn pairs<A, B>(ones: Vec<A>, others: Vec<B>) -> Result<impl Iterator<Item = (A, B)>, StoreError> {
+    if ones.len() == others.len() {
+        Ok(ones.into_iter().zip(others))
+    } else {
+        Err(StoreError::Corrupt("columns with different numbers of elements"))
     }
 }
 
@@ -130,4 +154,25 @@ pub(crate) fn to_hash(bytes: &[u8]) -> Result<B256, StoreError> {
 
 pub(crate) fn to_text(bytes: &[u8]) -> Result<String, StoreError> {
     String::from_utf8(bytes.to_vec()).map_err(|_| StoreError::Corrupt("a text that is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_a_value_is_not_none() {
+        assert_eq!(both(Some(1), Some(2)).unwrap(), Some((1, 2)));
+        assert_eq!(both(None::<u8>, None::<u8>).unwrap(), None);
+        for half in [both(Some(1), None), both(None, Some(2))] {
+            assert!(matches!(half, Err(StoreError::Corrupt(_))), "{half:?}");
+        }
+    }
+
+    #[test]
+    fn no_element_without_a_partner_is_left_out() {
+        assert_eq!(pairs(vec![1, 2], vec!["a", "b"]).unwrap().collect::<Vec<_>>(), [(1, "a"), (2, "b")]);
+        assert!(matches!(pairs(vec![1, 2], vec!["a"]).map(|_| ()), Err(StoreError::Corrupt(_))));
+        assert!(matches!(pairs(vec![1], vec!["a", "b"]).map(|_| ()), Err(StoreError::Corrupt(_))));
+    }
 }

@@ -25,7 +25,7 @@ use crate::{
     locks,
     ranks::{RankMoves, RankedSet, id_tie},
     read,
-    rows::{RowExt, clamped, int8, to_address, to_hash, to_text},
+    rows::{RowExt, both, clamped, int8, pairs, to_address, to_hash, to_text},
     versions::{self, Versions},
 };
 
@@ -105,9 +105,9 @@ impl Record {
                 link_starts, metadata_starts, metadata_ends, proves_sources
             from verified_code where code_hash = $1 and only_at = $2";
         let row = get(client, sql, &[&code_hash.as_slice(), &self.only_at]).await?;
-        let sources = texts(&row, 4)?.into_iter().zip(texts(&row, 5)?);
-        let links = texts(&row, 14)?.into_iter().zip(positions(&row, 15)?);
-        let metadata = positions(&row, 16)?.into_iter().zip(positions(&row, 17)?);
+        let sources = pairs(texts(&row, 4)?, texts(&row, 5)?)?;
+        let links = pairs(texts(&row, 14)?, positions(&row, 15)?)?;
+        let metadata = pairs(positions(&row, 16)?, positions(&row, 17)?)?;
         Ok(VerifiedCode {
             code_hash,
             name: self.name,
@@ -151,7 +151,7 @@ fn positions(row: &Row, column: usize) -> Result<Vec<usize>, StoreError> {
 fn libraries(row: &Row, column: usize) -> Result<Vec<(String, Address)>, StoreError> {
     let addresses = row.value::<Vec<&[u8]>>(column + 1)?;
     let pair = |(name, address)| Ok((name, to_address(address)?));
-    texts(row, column)?.into_iter().zip(addresses).map(pair).collect()
+    pairs(texts(row, column)?, addresses)?.map(pair).collect()
 }
 
 fn deployment_from_row(row: &Row) -> Result<Deployment, StoreError> {
@@ -400,7 +400,7 @@ impl VerifiedContracts for PostgresVerifiedContracts {
         let client = snapshot(&mut connection).await?;
         let set = RankedSet::VerifiedContracts;
         let from_end = page.order == Order::NewestFirst;
-        let sql = "select rank_total($1, $2), v.address, v.code_hash from (select 1) one
+        let sql = "select rank_total($1, $2), r.n, v.address, v.code_hash from (select 1) one
             left join lateral rank_page($1, $2, $3, $4, $5) r on true
             left join verified_contract v on v.number = ('x' || encode(r.tie, 'hex'))::bit(64)::int8 order by r.n";
         let (kind, owner, offset) = (set.kind(), set.owner(), clamped(page.offset));
@@ -408,9 +408,12 @@ impl VerifiedContracts for PostgresVerifiedContracts {
         let total = rows.first().map_or(Ok(0), |row| row.u64(0))?;
         let mut items = Vec::with_capacity(rows.len());
         for row in &rows {
-            let (Some(address), Some(hash)) = (row.value::<Option<&[u8]>>(1)?, row.value::<Option<&[u8]>>(2)?) else {
+            // Null if the page is empty.
+            if row.value::<Option<i64>>(1)?.is_none() {
                 continue;
-            };
+            }
+            let contract = both(row.value::<Option<&[u8]>>(2)?, row.value::<Option<&[u8]>>(3)?)?;
+            let (address, hash) = contract.ok_or(MISSING)?;
             items.push(find_summary(&client, to_address(address)?, to_hash(hash)?).await?.ok_or(MISSING)?);
         }
         Ok(Page { items, total })

@@ -162,7 +162,7 @@ impl WebhookRecords for PostgresWebhookRecords {
         let mut watchers = Vec::with_capacity(rows.len());
         for row in &rows {
             let Some(webhook) = row.option_u64(1)? else { continue };
-            let events = rows::events_from(row.value(3)?);
+            let events = rows::events_from(row.value(3)?)?;
             watchers.push(Watcher { webhook, watched: row.address(2)?, events, after: row.option_block(4)? });
         }
         Ok(WatchList { version, watchers })
@@ -388,6 +388,9 @@ impl WebhookRecords for PostgresWebhookRecords {
             join delivery d on d.webhook = $1 and d.number = u.number join event e on e.number = d.event order by u.n"
         );
         let rows = query(&client, &sql, &[&int8(webhook), &numbers]).await?;
+        if rows.len() != numbers.len() {
+            return Err(StoreError::Corrupt("a delivery is missing"));
+        }
         let items = rows.iter().map(|row| Ok(DeliveryRow::from_row(row, 0)?.delivery));
         Ok(Page { items: items.collect::<Result<_, StoreError>>()?, total })
     }

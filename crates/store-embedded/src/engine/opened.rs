@@ -95,7 +95,7 @@ impl Opened {
         let mut numbers = Vec::new();
         for keyspace in &self.groups {
             let row = snapshot.get(keyspace, commit_row::key()).map_err(store_error)?;
-            numbers.push(row.and_then(|row| commit_row::number(commit_row::key(), &row)).unwrap_or(0));
+            numbers.push(row.map_or(Ok(0), |row| commit_row::read(&row))?);
         }
         match numbers[..] {
             [number, ..] if numbers.iter().all(|other| *other == number) => Ok(number),

@@ -231,14 +231,15 @@ impl<'a> CheckpointedLists<'a> {
     /// A page of the common ids in the span.
     pub(super) fn page(&self, span: Range<u64>, page: PageRequest) -> Result<Page<u64>, StoreError> {
         let first = self.count_below(span.start)?;
-        let total = self.count_below(span.end)? - first;
+        let total = self.count_below(span.end)?.checked_sub(first).ok_or(MISCOUNTED)?;
         let ranks: Vec<u64> = page.ranks(total).map(|rank| first + rank).collect();
         let (Some(&low), Some(&high)) = (ranks.iter().min(), ranks.iter().max()) else {
             return Ok(Page::empty(total));
         };
         let ascending = self.at_ranks(low..high + 1)?;
-        let items = ranks.into_iter().filter_map(|rank| ascending.get(usize::try_from(rank - low).ok()?).copied());
-        Ok(Page { items: items.collect(), total })
+        let at = |rank: u64| ascending.get(usize::try_from(rank - low).ok()?).copied();
+        let items = ranks.into_iter().map(|rank| at(rank).ok_or(MISCOUNTED));
+        Ok(Page { items: items.collect::<Result<_, _>>()?, total })
     }
 
     fn count_below(&self, id: u64) -> Result<u64, StoreError> {
@@ -275,7 +276,7 @@ impl<'a> CheckpointedLists<'a> {
 fn entries_from(lists: &[(List<'_>, Role)], id: u64) -> Result<u64, StoreError> {
     let Some((list, role)) = lists.iter().min_by_key(|(list, role)| list.total(*role)) else { return Ok(0) };
     let before = if id == 0 { 0 } else { list.rank_of(*role, id)? };
-    Ok(list.total(*role).saturating_sub(before))
+    list.total(*role).checked_sub(before).ok_or(MISCOUNTED)
 }
 
 /// Continues from a checkpoint to `end`, and returns the checkpoints on the way. A long walk is split into parts that
@@ -314,6 +315,7 @@ fn checkpoints_between(lists: &[(List<'_>, Role)], begin: Checkpoint, end: u64) 
     Ok(checkpoints)
 }
 
+const MISCOUNTED: StoreError = StoreError::Corrupt("lists with fewer common entries than were counted");
 const LOST: StoreError = StoreError::Corrupt("a walk along lists ended early");
 
 /// The result of one part of a walk.

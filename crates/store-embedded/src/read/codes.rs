@@ -2,7 +2,10 @@ use domain::{Address, B256, Bytes};
 use store::StoreError;
 
 use super::snapshot::ReadSnapshot;
-use crate::keys::{AddressId, Key, Table};
+use crate::{
+    keys::{AddressId, Key, Table},
+    verified_contracts::code_hash_at,
+};
 
 impl ReadSnapshot {
     pub(crate) fn find_code_hash(&self, address: Address) -> Result<Option<B256>, StoreError> {
@@ -13,9 +16,7 @@ impl ReadSnapshot {
     }
 
     pub(super) fn code_hash(&self, id: AddressId) -> Result<Option<B256>, StoreError> {
-        // An empty row means that there was no code.
-        let row = self.view.get(Table::CodeHash, &Key::id(id))?;
-        Ok(row.and_then(|row| B256::try_from(row.as_ref()).ok()))
+        code_hash_at(&self.view, id)
     }
 
     pub(super) fn is_code_known(&self, id: AddressId) -> Result<bool, StoreError> {

@@ -6,6 +6,7 @@ use store::StoreError;
 use super::snapshot::ReadSnapshot;
 use crate::{
     keys::{ID_BYTES, Key, Table, number_in_key},
+    rows::AddressRow,
     token_names::folded,
 };
 
@@ -24,7 +25,7 @@ impl ReadSnapshot {
         let mut tokens = Vec::with_capacity(ids.len());
         for id in ids {
             // Its first transfer may have been reverted since its name was fetched.
-            let Ok(address) = self.address(id) else { continue };
+            let Some(AddressRow { address, .. }) = self.find_address_row(id)? else { continue };
             tokens.extend(self.token(id, address)?);
         }
         // In a key, the id follows the name: a zero byte that somebody searches for is found there.

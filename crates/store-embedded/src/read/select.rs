@@ -85,7 +85,46 @@ pub(super) fn seek_page(
         Some(last) if last < span.end => list.total(role),
         _ => list.rank_of(role, span.end)?,
     };
-    let total = end.saturating_sub(first);
+    let total = end.checked_sub(first).ok_or(StoreError::Corrupt("a list whose counts decrease"))?;
     let items = list.at_ranks(role, page.ranks(total).map(|rank| first + rank))?;
     Ok(Page { items, total })
+}
+
+#[cfg(test)]
+mod tests {
+    use store::Party;
+
+    use super::*;
+    use crate::{
+        EmbeddedStore, StoreOptions,
+        keys::{Key, Table},
+        lists::{Chunk, Entry},
+    };
+
+    #[tokio::test]
+    async fn a_list_whose_counts_decrease_is_not_an_empty_page() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
+        let list = ListKind::Transactions.of(7);
+        let full = |party: Party| {
+            let mut chunk = Chunk::default();
+            (0..128).for_each(|id| chunk.push(Entry::new(id, party)).unwrap());
+            chunk
+        };
+        // The chunk before the last one has 128 sent transactions, and the last one counts none before it.
+        let mut tail = full(Party::Receiver).next();
+        (128..140).for_each(|id| tail.push(Entry::new(id, Party::Sender)).unwrap());
+        let reader = store.reader();
+        let mut batch = reader.engine().batch();
+        batch.put(Table::Chunk, &Key::chunk(list, 0), full(Party::Sender).to_row());
+        batch.put(Table::Tail, &Key::list(list), tail.to_row());
+        batch.commit().unwrap();
+
+        let view = reader.engine().view();
+        let list = List::open(&view, list).unwrap();
+        let newest = PageRequest::newest(5);
+        assert_eq!(seek_page(&list, Role::Any, 100..129, newest).unwrap().total, 29);
+        let sent = seek_page(&list, Role::From, 100..129, newest);
+        assert!(matches!(sent, Err(StoreError::Corrupt(_))), "{sent:?}");
+    }
 }

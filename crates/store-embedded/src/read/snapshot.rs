@@ -81,17 +81,21 @@ impl ReadSnapshot {
         row.map(|row| number_in_key(&row, 0)).transpose()
     }
 
-    pub(super) fn address_row(&self, id: AddressId) -> Result<AddressRow, StoreError> {
+    pub(super) fn find_address_row(&self, id: AddressId) -> Result<Option<AddressRow>, StoreError> {
         let key = self.epoch.map(|epoch| (epoch, id));
         if let Some(row) = key.and_then(|key| self.caches.addresses.get(&key)) {
-            return Ok(row);
+            return Ok(Some(row));
         }
-        let row = self.view.get(Table::Address, &Key::id(id))?;
-        let row = AddressRow::from_row(&row.ok_or(StoreError::Corrupt("an address id without an address"))?)?;
+        let Some(row) = self.view.get(Table::Address, &Key::id(id))? else { return Ok(None) };
+        let row = AddressRow::from_row(&row)?;
         if let Some(key) = key {
             self.caches.addresses.insert(key, row);
         }
-        Ok(row)
+        Ok(Some(row))
+    }
+
+    pub(super) fn address_row(&self, id: AddressId) -> Result<AddressRow, StoreError> {
+        self.find_address_row(id)?.ok_or(StoreError::Corrupt("an address id without an address"))
     }
 
     pub(super) fn address(&self, id: AddressId) -> Result<Address, StoreError> {

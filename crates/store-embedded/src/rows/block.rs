@@ -96,7 +96,7 @@ impl BlockRow {
     /// Whether these are the totals before the next block, as far as the header says.
     pub(crate) fn leads_to(&self, next: &ChainTotals) -> bool {
         self.totals.transactions + u64::from(self.tx_count) == next.transactions
-            && self.totals.gas_used.saturating_add(self.gas_used) == next.gas_used
+            && self.totals.gas_used.wrapping_add(self.gas_used) == next.gas_used
     }
 
     pub(crate) fn to_block(&self, number: BlockNumber, miner: Address) -> Block {

@@ -44,6 +44,8 @@ const HAS_TO: u8 = 0b0100;
 const ERROR_SHIFT: u32 = 3;
 const ERROR_BITS: u8 = 0b0011;
 const OTHER_ERROR: u8 = 1;
+/// Always 0.
+const UNUSED_BITS: u8 = 0b0110_0000;
 
 impl InternalRow {
     pub(crate) fn new(event: &InternalEvent, tx: TxId, from: PartyId, to: Option<PartyId>) -> Self {
@@ -113,6 +115,9 @@ impl InternalRow {
         const UNKNOWN: StoreError = StoreError::Corrupt("an internal transaction of an unknown kind");
         let mut row = RowReader::new(row);
         let head = row.byte()?;
+        if head & UNUSED_BITS != 0 {
+            return Err(UNKNOWN);
+        }
         let kind = head & KIND_BITS | head >> KIND_SHIFT << KIND_WIDTH;
         let kind = *KINDS.get(usize::from(kind)).ok_or(UNKNOWN)?;
         let (tx, position, from) = (row.varint()?, row.varint()?, row.varint()?);
@@ -149,7 +154,10 @@ mod tests {
                 gas_used: 0,
                 error: error.map(str::to_owned),
             };
-            assert_eq!(InternalRow::from_row(&row.to_row()).unwrap(), row);
+            let mut bytes = row.to_row();
+            assert_eq!(InternalRow::from_row(&bytes).unwrap(), row);
+            bytes[0] |= 0x20;
+            assert!(matches!(InternalRow::from_row(&bytes), Err(StoreError::Corrupt(_))), "an unknown bit");
         }
     }
 }

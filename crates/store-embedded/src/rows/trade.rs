@@ -46,7 +46,10 @@ impl TradeRow {
 
     pub(crate) fn to_row(&self) -> Vec<u8> {
         let mut row = RowWriter::with_capacity(48);
-        row.byte(u8::from(self.direction == TradeDirection::OneForZero));
+        row.byte(match self.direction {
+            TradeDirection::ZeroForOne => 0,
+            TradeDirection::OneForZero => 1,
+        });
         row.varint(self.tx);
         row.varint(self.log_index);
         row.varint(self.pool);

@@ -17,6 +17,7 @@ const CREATED: u8 = 4;
 const HAS_METHOD: u8 = 8;
 const HAS_CHARGES: u8 = 16;
 const STATUS_UNKNOWN: u8 = 32;
+const FLAGS: u8 = SUCCEEDED | HAS_RECEIVER | CREATED | HAS_METHOD | HAS_CHARGES | STATUS_UNKNOWN;
 
 /// How the payment of charges is written.
 const PAID_IN_COIN: u8 = 0;
@@ -137,6 +138,9 @@ impl TransactionRow {
     pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
         let mut row = RowReader::new(row);
         let flags = row.byte()?;
+        if flags & !FLAGS != 0 {
+            return Err(StoreError::Corrupt("a transaction of an unknown form"));
+        }
         let has = |flag: u8| flags & flag != 0;
         let mut read = Self {
             succeeded: has(SUCCEEDED),
@@ -213,5 +217,23 @@ impl RowReader<'_> {
             _ => return Err(StoreError::Corrupt("an unknown payment of a transaction")),
         };
         Ok(Charges { payment, blob: self.amount()?, l1: self.amount()?, operator: self.amount()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_that_is_not_known_is_damage() {
+        let row = TransactionRow::new(&Transaction::sample(), 1, Some(2), None);
+        let bytes = row.to_row();
+        assert_eq!(TransactionRow::from_row(&bytes).unwrap(), row);
+        for flag in [0x40, 0x80] {
+            let mut damaged = bytes.clone();
+            damaged[0] |= flag;
+            let read = TransactionRow::from_row(&damaged);
+            assert!(matches!(read, Err(StoreError::Corrupt(_))), "{flag}: {read:?}");
+        }
     }
 }

@@ -11,6 +11,8 @@ use crate::{
 /// Increased by every change of these rows that other versions cannot read.
 pub(super) const LAYOUT: u32 = 0;
 
+const HAS_ID: u8 = 0x10;
+
 /// A transfer with addresses as ids. Its block is that of its transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TransferRow {
@@ -60,7 +62,7 @@ impl TransferRow {
 
     pub(crate) fn to_row(&self) -> Vec<u8> {
         let mut row = RowWriter::with_capacity(48);
-        row.byte(kind_to_byte(self.kind) | u8::from(self.token_id.is_some()) << 4);
+        row.byte(kind_to_byte(self.kind) | if self.token_id.is_some() { HAS_ID } else { 0 });
         row.varint(self.tx);
         row.varint(self.log_index);
         row.varint(self.batch_index);
@@ -78,7 +80,8 @@ impl TransferRow {
         let mut row = RowReader::new(row);
         let head = row.byte()?;
         Ok(Self {
-            kind: kind_from_byte(head & 0x0f)?,
+            // Any other bit belongs to no kind.
+            kind: kind_from_byte(head & !HAS_ID)?,
             tx: row.varint()?,
             log_index: row.varint()?,
             batch_index: row.varint()?,
@@ -86,7 +89,37 @@ impl TransferRow {
             from: row.varint()?,
             to: row.varint()?,
             value: row.amount()?,
-            token_id: (head >> 4 != 0).then(|| row.amount()).transpose()?,
+            token_id: (head & HAS_ID != 0).then(|| row.amount()).transpose()?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bit_that_is_not_known_is_damage() {
+        for token_id in [None, Some(U256::from(300))] {
+            let row = TransferRow {
+                tx: 7,
+                log_index: 3,
+                batch_index: 0,
+                kind: TokenKind::Bep1155,
+                token: 1,
+                from: 2,
+                to: 3,
+                value: U256::from(9),
+                token_id,
+            };
+            let bytes = row.to_row();
+            assert_eq!(TransferRow::from_row(&bytes).unwrap(), row);
+            for bit in [0x08, 0x20, 0x40, 0x80] {
+                let mut damaged = bytes.clone();
+                damaged[0] |= bit;
+                let read = TransferRow::from_row(&damaged);
+                assert!(matches!(read, Err(StoreError::Corrupt(_))), "{bit}: {read:?}");
+            }
+        }
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn read(id: ApiKeyId, row: &[u8]) -> Result<ApiKey, StoreError> {
         id,
         digest: KeyDigest::new(row.array()?),
         owner: row.address()?,
-        active: row.byte()? != 0,
+        active: row.flag()?,
         requests_per_minute: row.varint()?,
         total_requests: row.varint()?,
         created_at: row.varint()?,

@@ -37,9 +37,8 @@ fn add(view: &View, batch: &mut Batch, job: &VerificationJob) -> Result<u64, Sto
     let retention = u64::try_from(JOB_RETENTION.as_millis()).unwrap_or(u64::MAX);
     for row in view.prefix(Table::VerificationJobByNumber, &Key::EMPTY).take(DELETED_AT_ONCE) {
         let (key, row) = row?;
-        let (old, mut row) = (number_in_key(&key, 0)?, RowReader::new(&row));
-        let id = JobId::from_bytes(row.array()?);
-        let submitted_at: UnixMillis = row.varint()?;
+        let old = number_in_key(&key, 0)?;
+        let (id, submitted_at) = read_numbered(&row)?;
         if number - old < KEPT_JOBS && submitted_at.saturating_add(retention) >= job.submitted_at {
             break;
         }
@@ -55,6 +54,12 @@ fn put_number(batch: &mut Batch, number: u64, job: &VerificationJob) {
     row.bytes(job.id.as_bytes());
     row.varint(job.submitted_at);
     batch.put(Table::VerificationJobByNumber, &Key::id(number), row.finish());
+}
+
+/// The id of a job, and when it was submitted.
+pub(super) fn read_numbered(row: &[u8]) -> Result<(JobId, UnixMillis), StoreError> {
+    let mut row = RowReader::new(row);
+    Ok((JobId::from_bytes(row.array()?), row.varint()?))
 }
 
 /// Stores a job that has its number already.
@@ -116,21 +121,19 @@ fn write(number: u64, job: &VerificationJob) -> Vec<u8> {
     row.finish()
 }
 
-fn read(id: JobId, row: &[u8]) -> Result<(u64, VerificationJob), StoreError> {
+pub(super) fn read(id: JobId, row: &[u8]) -> Result<(u64, VerificationJob), StoreError> {
     let mut row = RowReader::new(row);
     let number = row.varint()?;
     let (address, submitted_at) = (row.address()?, row.varint()?);
-    let result = match row.byte()? {
-        0 => None,
-        _ => Some(JobResult {
+    let result = if row.flag()? {
+        Some(JobResult {
             finished_at: row.varint()?,
-            compilation_millis: match row.byte()? {
-                0 => None,
-                _ => Some(row.varint()?),
-            },
+            compilation_millis: row.flag()?.then(|| row.varint()).transpose()?,
             message: row.text()?,
             verdict: read_verdict(&mut row)?,
-        }),
+        })
+    } else {
+        None
     };
     Ok((number, VerificationJob { id, address, submitted_at, result }))
 }

@@ -10,6 +10,7 @@ use crate::{
     engine::{Batch, Engine, View},
     keys::{AddressId, Key, Table, id_bytes, number_in_key},
     ranked::{RankMoves, RankedSet, SortKey, member_count, members_from},
+    rows::code_hash_from_row,
 };
 
 /// The tables of the list.
@@ -30,9 +31,8 @@ impl Listing {
 
 /// The hash of the contract code at an address, if it was fetched.
 pub(crate) fn code_hash_at(view: &View, id: AddressId) -> Result<Option<B256>, StoreError> {
-    // An empty row means that there was no code.
     let row = view.get(Table::CodeHash, &Key::id(id))?;
-    Ok(row.and_then(|row| B256::try_from(row.as_ref()).ok()))
+    row.map_or(Ok(None), |row| code_hash_from_row(&row))
 }
 
 /// Updates the list after a change of the code at an address.

@@ -51,7 +51,7 @@ impl CodeRow {
         let mut row = RowReader::new(row);
         Ok(Self {
             origin: row.address()?,
-            names_own_address: row.byte()? != 0,
+            names_own_address: row.flag()?,
             runtime_match: read_match(row.byte()?)?,
             verified_at: row.varint()?,
             build: row.hash()?,
@@ -139,7 +139,7 @@ fn read_template(row: &mut RowReader<'_>) -> Result<CreationTemplate, StoreError
     let links = links.collect::<Result<_, StoreError>>()?;
     let count: usize = row.varint()?;
     let metadata = (0..count).map(|_| Ok(row.varint()?..row.varint()?)).collect::<Result<_, StoreError>>()?;
-    Ok(CreationTemplate { code, links, metadata, proves_sources: row.byte()? != 0 })
+    Ok(CreationTemplate { code, links, metadata, proves_sources: row.flag()? })
 }
 
 pub(super) fn write_deployment(deployment: &Deployment) -> Vec<u8> {
@@ -215,5 +215,5 @@ fn optional_text(row: &mut RowWriter, text: Option<&str>) {
 }
 
 fn read_optional_text(row: &mut RowReader<'_>) -> Result<Option<String>, StoreError> {
-    if row.byte()? == 0 { Ok(None) } else { row.text().map(Some) }
+    row.flag()?.then(|| row.text()).transpose()
 }

@@ -1,15 +1,11 @@
 //! Every row is of the form of its table, and there are as many rows as the totals say.
 
 use domain::{Balance, TokenKind};
-use store::StoreError;
 
-use super::{Check, Faults, Total, scan, total_of};
+use super::{Check, Faults, Total, row_forms, scan, total_of};
 use crate::{
     keys::{Key, Pair, Table, number_in_key},
-    rows::{
-        AddressRow, ApprovalRow, BlockRow, CreationRow, CreditRow, LogRow, LogSource, NftRow, PoolRow, TokenRow,
-        TradeRow, TransactionRow, TransferRow, balance_from_row, topic_from_row,
-    },
+    rows::{TokenRow, balance_from_row},
 };
 
 /// Tables with one row for each row of another, and the total of these.
@@ -33,7 +29,7 @@ pub(super) fn check_table(check: &mut Check<'_>, table: Table) -> bool {
             Ok(id) => id,
             Err(error) => return invalid.add(None, || format!("a key of the table {table:?} is invalid: {error}")),
         };
-        if let Err(error) = decode(table, row) {
+        if let Err(error) = row_forms::check(table, row) {
             invalid.add(None, || match id {
                 Some(id) => format!("row {id} of the table {table:?} is invalid: {error}"),
                 None => format!("a row of the table {table:?} is invalid: {error}"),
@@ -70,27 +66,6 @@ pub(super) fn check_table(check: &mut Check<'_>, table: Table) -> bool {
         check.add(table, format!("the table {table:?} has {rows} rows, but should have {total}"), None);
     }
     is_valid
-}
-
-fn decode(table: Table, row: &[u8]) -> Result<(), StoreError> {
-    match table {
-        Table::Block => BlockRow::from_row(row).map(drop),
-        Table::Transaction => TransactionRow::from_row(row).map(drop),
-        Table::Address => AddressRow::from_row(row).map(drop),
-        Table::Transfer => TransferRow::from_row(row).map(drop),
-        Table::Trade => TradeRow::from_row(row).map(drop),
-        Table::Log => LogRow::from_row(row).map(drop),
-        Table::LogTopic => topic_from_row(row).map(drop),
-        Table::LogSource => LogSource::from_row(row).map(drop),
-        Table::Nft => NftRow::from_row(row).map(drop),
-        Table::Approval => ApprovalRow::from_row(row).map(drop),
-        Table::Credit => CreditRow::from_row(row).map(drop),
-        Table::Creation => CreationRow::from_row(row).map(drop),
-        Table::Pool => PoolRow::from_row(row).map(drop),
-        Table::Token => TokenRow::from_row(row).map(drop),
-        Table::Balance | Table::NftBalance | Table::CallBalance => balance_from_row(row).map(drop),
-        _ => Ok(()),
-    }
 }
 
 /// The number of holders of each token is that of its balances above zero, and those of a fungible one have what it counts.

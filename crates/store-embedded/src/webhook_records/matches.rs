@@ -151,9 +151,8 @@ impl Change<'_> {
         }
         for table in [Table::MatchedBlock, Table::DeliveryByBlock, Table::OrphanedBlock] {
             for row in self.view.range(table, &Key::block(from), &Key::block(below)) {
-                if let Some(key) = Key::from_slice(&row?.0) {
-                    self.batch.delete(table, &key);
-                }
+                let key = Key::from_slice(&row?.0).ok_or(StoreError::Corrupt("a key that is too long"))?;
+                self.batch.delete(table, &key);
             }
         }
         self.note(QueueNote::PrunedBelow(below));

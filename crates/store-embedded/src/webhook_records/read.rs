@@ -5,7 +5,7 @@ use super::rows::{self, DeliveryRow, EventNumber, EventRow};
 use crate::{
     codec::{RowReader, RowWriter},
     engine::View,
-    keys::{Key, Table, number_in_key},
+    keys::{Key, Table, fits_into_key, number_in_key},
 };
 
 pub(super) const CURSOR: &str = "cursor";
@@ -42,13 +42,15 @@ impl DeliveryLog {
     pub(super) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
         let mut row = RowReader::new(row);
         let (first, next, fresh, pending) = (row.varint()?, row.varint()?, row.varint()?, row.varint()?);
+        if first > next {
+            return Err(StoreError::Corrupt("a queue with a number before its first one"));
+        }
         Ok(Self { first, next, fresh, pending, dropped: DropCount { total: row.varint()?, reported: row.varint()? } })
     }
 }
 
 pub(super) fn find_webhook(view: &View, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
-    // Larger ids do not fit into a key.
-    if id >> 40 != 0 {
+    if !fits_into_key(id) {
         return Ok(None);
     }
     view.get(Table::Webhook, &Key::id(id))?.map(|row| rows::read_webhook(id, &row)).transpose()
@@ -181,4 +183,17 @@ pub(super) fn find_orphaning(view: &View, block: &BlockRef) -> Result<Option<Orp
         Ok(Orphaning { times: row.varint()?, known_to: row.varint()? })
     })
     .transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_does_not_have_fewer_than_no_messages() {
+        let log = DeliveryLog { first: 7, next: 7, fresh: 7, pending: 0, dropped: DropCount::default() };
+        assert_eq!(DeliveryLog::from_row(&log.to_row()).unwrap(), log);
+        let read = DeliveryLog::from_row(&DeliveryLog { next: 6, ..log }.to_row());
+        assert!(matches!(read, Err(StoreError::Corrupt(_))), "{read:?}");
+    }
 }

@@ -6,12 +6,15 @@ use store::StoreError;
 
 use crate::codec::{RowReader, RowWriter};
 
+const ACTIVE: u8 = 1;
+const PROVEN: u8 = 2;
+
 pub(super) fn write_webhook(webhook: &Webhook) -> Vec<u8> {
     let mut row = RowWriter::with_capacity(256);
     row.bytes(webhook.owner.as_slice());
     row.bytes(webhook.watched.as_slice());
     row.byte(webhook.events.bits());
-    row.byte(u8::from(webhook.active) | u8::from(webhook.proven) << 1);
+    row.byte(if webhook.active { ACTIVE } else { 0 } | if webhook.proven { PROVEN } else { 0 });
     row.varint(webhook.created_at);
     row.varint(webhook.fail_count);
     option(&mut row, webhook.last_triggered_at, |row, at| row.varint(at));
@@ -30,15 +33,18 @@ pub(super) fn write_webhook(webhook: &Webhook) -> Vec<u8> {
 pub(super) fn read_webhook(id: WebhookId, row: &[u8]) -> Result<Webhook, StoreError> {
     let mut row = RowReader::new(row);
     let (owner, watched) = (row.address()?, row.address()?);
-    let events = EventKinds::from_bits(row.byte()?);
+    let events = read_kinds(row.byte()?)?;
     let flags = row.byte()?;
+    if flags & !(ACTIVE | PROVEN) != 0 {
+        return Err(StoreError::Corrupt("a webhook with an unknown flag"));
+    }
     Ok(Webhook {
         id,
         owner,
         watched,
         events,
-        active: flags & 1 != 0,
-        proven: flags & 2 != 0,
+        active: flags & ACTIVE != 0,
+        proven: flags & PROVEN != 0,
         created_at: row.varint()?,
         fail_count: row.varint()?,
         last_triggered_at: read_option(&mut row, RowReader::varint)?,
@@ -114,6 +120,9 @@ pub(super) fn write_delivery(row: &DeliveryRow) -> Vec<u8> {
 pub(super) fn read_delivery(webhook: WebhookId, number: DeliveryNumber, row: &[u8]) -> Result<DeliveryRow, StoreError> {
     let mut row = RowReader::new(row);
     let state = row.byte()?;
+    if state & !(STATE | MAYBE_RECEIVED | SUPERSEDED | RETRACTED) != 0 {
+        return Err(StoreError::Corrupt("a delivery with an unknown flag"));
+    }
     let status = match state & STATE {
         FRESH => DeliveryStatus::Pending { due: None },
         RETRY => DeliveryStatus::Pending { due: Some(row.varint()?) },
@@ -189,8 +198,14 @@ fn kind_byte(kind: EventKind) -> u8 {
 }
 
 fn read_kind(byte: u8) -> Result<EventKind, StoreError> {
-    EventKinds::from_bits(byte).iter().next().ok_or(StoreError::Corrupt("an event of an unknown kind"))
+    read_kinds(byte)?.only().ok_or(UNKNOWN_KIND)
 }
+
+fn read_kinds(byte: u8) -> Result<EventKinds, StoreError> {
+    EventKinds::from_bits(byte).ok_or(UNKNOWN_KIND)
+}
+
+const UNKNOWN_KIND: StoreError = StoreError::Corrupt("an event of an unknown kind");
 
 pub(super) fn write_block(row: &mut RowWriter, block: &BlockRef) {
     row.varint(block.number);
@@ -222,7 +237,7 @@ fn read_option<'a, T>(
     row: &mut RowReader<'a>,
     read: impl FnOnce(&mut RowReader<'a>) -> Result<T, StoreError>,
 ) -> Result<Option<T>, StoreError> {
-    Ok(if row.byte()? == 0 { None } else { Some(read(row)?) })
+    row.flag()?.then(|| read(row)).transpose()
 }
 
 #[cfg(test)]
@@ -277,9 +292,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_webhook_survives_a_round_trip() {
-        let webhook = Webhook {
+    fn webhook() -> Webhook {
+        Webhook {
             id: 5,
             owner: Address::repeat_byte(1),
             url: "https://receiver.example/hook".to_owned(),
@@ -297,7 +311,46 @@ mod tests {
             fail_count: 4,
             failing_since: None,
             proven: true,
-        };
+        }
+    }
+
+    #[test]
+    fn a_webhook_survives_a_round_trip() {
+        let webhook = webhook();
         assert_eq!(read_webhook(5, &write_webhook(&webhook)).unwrap(), webhook);
+    }
+
+    fn assert_corrupt<T: std::fmt::Debug>(read: Result<T, StoreError>) {
+        assert!(matches!(read, Err(StoreError::Corrupt(_))), "{read:?}");
+    }
+
+    #[test]
+    fn a_kind_or_a_flag_that_is_not_known_is_damage() {
+        // Behind the two addresses: the kinds, then the flags.
+        for (position, byte) in [(40, 0x20), (40, 0xff), (41, 4), (41, 0x80)] {
+            let mut row = write_webhook(&webhook());
+            row[position] |= byte;
+            assert_corrupt(read_webhook(5, &row));
+        }
+        let written = |kind: u8, head: u8| {
+            let mut row = vec![head];
+            row.extend([7; 16]);
+            // The kind, the event, the time, and no attempts.
+            row.extend([kind, 1, 1, 0, 0]);
+            row
+        };
+        assert!(read_delivery(3, 9, &written(kind_byte(EventKind::Ping), DELIVERED)).is_ok());
+        assert_corrupt(read_delivery(3, 9, &written(kind_byte(EventKind::Ping), DELIVERED | 0x10)));
+        let two = kind_byte(EventKind::Tx) | kind_byte(EventKind::Ping);
+        for kind in [0, two, 0x80] {
+            assert_corrupt(read_delivery(3, 9, &written(kind, DELIVERED)));
+        }
+    }
+
+    #[test]
+    fn an_option_is_there_or_not() {
+        let event = |flag: u8| [vec![flag, 12], vec![5; 64], b"{}".to_vec()].concat();
+        assert!(read_event(&event(1)).unwrap().location.is_some());
+        assert_corrupt(read_event(&event(2)));
     }
 }

@@ -14,14 +14,15 @@ use crate::{
     keys::{AddressId, Key, Table, number_in_key},
     meta,
     ranked::RankMoves,
+    rows::code_hash_from_row,
     verified_contracts::{code_hash_at, relist},
 };
 
 pub(super) fn known_code(view: &View, id: AddressId) -> Result<KnownCode, StoreError> {
-    Ok(match view.get(Table::CodeHash, &Key::id(id))? {
+    Ok(match view.get(Table::CodeHash, &Key::id(id))?.map(|row| code_hash_from_row(&row)).transpose()? {
         None => KnownCode::NotFetched,
-        Some(hash) if hash.is_empty() => KnownCode::Empty,
-        Some(_) => KnownCode::Contract,
+        Some(None) => KnownCode::Empty,
+        Some(Some(_)) => KnownCode::Contract,
     })
 }
 

@@ -1,5 +1,5 @@
 use domain::{BalanceSource, BlockChanges, BlockNumber};
-use store::{StoreError, Undo, check_order, rules::Walk};
+use store::{ChainTotals, StoreError, Undo, check_order, rules::Walk};
 
 use super::{
     approvals::rerank_approvals,
@@ -13,7 +13,7 @@ use super::{
 use crate::{
     cache::sorted,
     engine::{Batch, Engine, View},
-    keys::{Key, ListKind, Pair, Table},
+    keys::{Key, ListKind, Pair, Table, fits_into_key},
     meta::{self, Tip},
     token_status::find_token_status,
     undo,
@@ -43,6 +43,7 @@ impl WriteState {
             walk.add_block(block)?;
         }
         let (step, totals, day) = walk.finish();
+        check_ids(&totals)?;
         let Step { mut batch, mut overwrites, moved_tokens, moved_pairs, .. } = step;
         let (moved_tokens, moved_pairs) = (sorted(moved_tokens), sorted(moved_pairs));
         for pairs in moved_pairs.chunk_by(|one, other| one.token == other.token) {
@@ -79,6 +80,39 @@ impl WriteState {
     }
 }
 
+/// The totals are the next ids. One that does not fit into a key would replace the rows of another one.
+fn check_ids(totals: &ChainTotals) -> Result<(), StoreError> {
+    let ChainTotals {
+        transactions,
+        addresses,
+        transfers,
+        trades,
+        logs,
+        log_topics,
+        log_sources,
+        nfts,
+        approvals,
+        credits,
+        // Not ids.
+        tokens: _,
+        filled_blocks: _,
+        untraced_blocks: _,
+        gas_prices: _,
+        unpriced_transactions: _,
+        gas_used: _,
+        fees: _,
+        burnt_fees: _,
+        contracts: _,
+        active_addresses: _,
+    } = *totals;
+    let next = [transactions, addresses, transfers, trades, logs, log_topics, log_sources, nfts, approvals, credits];
+    if next.into_iter().all(fits_into_key) {
+        Ok(())
+    } else {
+        Err(StoreError::Corrupt("an id that does not fit into a key"))
+    }
+}
+
 /// Deletes the undo records that no revert needs.
 fn prune_undo(view: &View, batch: &mut Batch, undo: Undo, tip: BlockNumber) -> Result<(), StoreError> {
     let last = match undo {
@@ -90,4 +124,39 @@ fn prune_undo(view: &View, batch: &mut Batch, undo: Undo, tip: BlockNumber) -> R
         batch.delete(Table::Undo, &Key::block(number));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use store::ChainWriter;
+    use store_conformance::RandomChain;
+
+    use super::*;
+    use crate::{EmbeddedStore, StoreOptions};
+
+    #[tokio::test]
+    async fn an_id_that_would_replace_another_one_is_not_given() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
+        let (mut chain, mut writer, keep) = (RandomChain::new(3), store.writer(), Undo::Keep { down_to: 0 });
+        let first = chain.next_block(None);
+        let parent = first.block.clone();
+        writer.commit(vec![first], keep).await.unwrap();
+        let next = chain.next_block(Some(&parent));
+        let reader = store.reader();
+        let engine = reader.engine();
+        let set_topics = |log_topics: u64| {
+            let (view, mut batch) = (engine.view(), engine.batch());
+            let mut tip = meta::find_tip(&view).unwrap().unwrap();
+            tip.totals.log_topics = log_topics;
+            meta::put_tip(&mut batch, &tip);
+            batch.commit().unwrap();
+        };
+        set_topics(1 << 40);
+        let committed = writer.commit(vec![next.clone()], keep).await;
+        assert!(matches!(committed, Err(StoreError::Corrupt(_))), "{committed:?}");
+        assert_eq!(writer.tip().await.unwrap(), Some(parent.id()));
+        set_topics(1 << 20);
+        writer.commit(vec![next], keep).await.unwrap();
+    }
 }

@@ -5,6 +5,7 @@ use std::hash::Hash;
 use domain::B256;
 use store::StoreError;
 
+use super::numbered_rows::numbered_rows;
 use crate::{
     cache::{AgedCache, FastMap},
     engine::{Batch, View},
@@ -112,9 +113,9 @@ pub(super) fn drop_values<V: Numbered>(
     ids: std::ops::Range<u64>,
     read: impl Fn(&[u8]) -> Result<V, StoreError>,
 ) -> Result<(), StoreError> {
-    let rows = view.range(V::VALUES, &Key::id(ids.start), &Key::id(ids.end));
-    for (id, row) in ids.zip(rows) {
-        batch.delete(V::IDS, &read(&row?.1)?.key());
+    for row in numbered_rows(view, V::VALUES, ids) {
+        let (id, row) = row?;
+        batch.delete(V::IDS, &read(&row)?.key());
         batch.delete(V::VALUES, &Key::id(id));
     }
     Ok(())

@@ -6,7 +6,7 @@ use store::{
     rules::{IndexedBlock, InternalIds, InternalSide, InternalSink, InternalWalk},
 };
 
-use super::{blocks::find_block, state::WriteState};
+use super::{blocks::find_block, numbered_rows::numbered_rows, state::WriteState};
 use crate::{
     cache::FastMap,
     engine::{Batch, Engine, View},
@@ -147,8 +147,9 @@ pub(super) fn revert(view: &View, batch: &mut Batch, number: BlockNumber) -> Res
     let (cut, end): (InternalId, InternalId) =
         (first_id(view, &progress, number + 1)?, FIRST_ABOVE + progress.above_count);
     let mut parties = BTreeSet::new();
-    for (id, row) in (cut..end).zip(view.range(Table::Internal, &Key::id(cut), &Key::id(end))) {
-        let row = InternalRow::from_row(&row?.1)?;
+    for row in numbered_rows(view, Table::Internal, cut..end) {
+        let (id, row) = row?;
+        let row = InternalRow::from_row(&row)?;
         parties.extend([Some(row.from), row.to].into_iter().flatten());
         batch.delete(Table::Internal, &Key::id(id));
     }

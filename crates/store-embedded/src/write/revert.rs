@@ -14,6 +14,7 @@ use super::{
     holders::{change_call_balance, mark_drifting_balances},
     internal, logs, metadata,
     nfts::rerank_nfts,
+    numbered_rows::numbered_rows,
     overwrite::Overwrites,
     ranks::{rerank_holder, rerank_tokens},
     state::WriteState,
@@ -141,7 +142,7 @@ fn moved_since(
 ) -> Result<BTreeSet<Pair>, StoreError> {
     let touched = overwrites.changes(Table::TouchedHolder).map(|(key, _)| Pair::from_key(key.as_slice()));
     let mut moved = touched.collect::<Result<BTreeSet<Pair>, _>>()?;
-    for row in view.range(Table::Transfer, &Key::id(kept.transfers), &Key::id(all.transfers)) {
+    for row in numbered_rows(view, Table::Transfer, kept.transfers..all.transfers) {
         let row = TransferRow::from_row(&row?.1)?;
         moved.extend([row.from, row.to].map(|holder| Pair { token: row.token, holder }));
     }
@@ -222,9 +223,9 @@ fn drop_blocks(view: &View, batch: &mut Batch, numbers: std::ops::Range<BlockNum
 }
 
 fn drop_transactions(view: &View, batch: &mut Batch, kept: &ChainTotals, all: &ChainTotals) -> Result<(), StoreError> {
-    let rows = view.range(Table::Transaction, &Key::id(kept.transactions), &Key::id(all.transactions));
-    for (id, row) in (kept.transactions..).zip(rows) {
-        let tx = TransactionRow::from_row(&row?.1)?;
+    for row in numbered_rows(view, Table::Transaction, kept.transactions..all.transactions) {
+        let (id, row) = row?;
+        let tx = TransactionRow::from_row(&row)?;
         batch.delete(Table::Transaction, &Key::id(id));
         batch.delete(Table::TransactionByHash, &Key::transaction_by_hash(&tx.hash, id));
     }
@@ -232,10 +233,10 @@ fn drop_transactions(view: &View, batch: &mut Batch, kept: &ChainTotals, all: &C
 }
 
 fn drop_addresses(view: &View, batch: &mut Batch, kept: &ChainTotals, all: &ChainTotals) -> Result<(), StoreError> {
-    let rows = view.range(Table::Address, &Key::id(kept.addresses), &Key::id(all.addresses));
     let mut listed = RankMoves::default();
-    for (id, row) in (kept.addresses..).zip(rows) {
-        let row = AddressRow::from_row(&row?.1)?;
+    for row in numbered_rows(view, Table::Address, kept.addresses..all.addresses) {
+        let (id, row) = row?;
+        let row = AddressRow::from_row(&row)?;
         relist(view, batch, &mut listed, row.address, code_hash_at(view, id)?, None)?;
         batch.delete(Table::Address, &Key::id(id));
         batch.delete(Table::AddressId, &Key::address(&row.address));
@@ -243,4 +244,56 @@ fn drop_addresses(view: &View, batch: &mut Batch, kept: &ChainTotals, all: &Chai
         batch.delete(Table::PendingCode, &Key::id(id));
     }
     listed.write(view, batch)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::BlockChanges;
+    use store::{ChainWriter, Undo};
+    use store_conformance::RandomChain;
+
+    use super::*;
+    use crate::{EmbeddedStore, StoreOptions, writer::EmbeddedWriter};
+
+    /// A store with blocks that can be reverted.
+    async fn written(folder: &std::path::Path) -> (EmbeddedStore, EmbeddedWriter) {
+        let store = EmbeddedStore::open(folder, StoreOptions::default()).unwrap();
+        let (mut chain, mut writer, mut parent) = (RandomChain::new(3), store.writer(), None);
+        for _ in 0..60 {
+            let next: BlockChanges = chain.next_block(parent.as_ref());
+            parent = Some(next.block.clone());
+            writer.commit(vec![next], Undo::Keep { down_to: 0 }).await.unwrap();
+        }
+        (store, writer)
+    }
+
+    #[tokio::test]
+    async fn a_missing_row_does_not_give_its_number_to_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, mut writer) = written(folder.path()).await;
+        let (reader, tip) = (store.reader(), writer.tip().await.unwrap().unwrap());
+        let engine = reader.engine();
+        let kept = find_block(&engine.view(), 11).unwrap().unwrap().totals;
+        for (table, first) in [
+            (Table::Transaction, kept.transactions),
+            (Table::Transfer, kept.transfers),
+            (Table::Address, kept.addresses),
+            (Table::LogTopic, kept.log_topics),
+            (Table::LogSource, kept.log_sources),
+        ] {
+            let key = Key::id(first + 1);
+            let row = engine.view().get(table, &key).unwrap().unwrap();
+            let mut batch = engine.batch();
+            batch.delete(table, &key);
+            batch.commit().unwrap();
+            let reverted = writer.revert_to(10).await;
+            assert!(matches!(reverted, Err(StoreError::Corrupt(_))), "{table:?}: {reverted:?}");
+            assert_eq!(writer.tip().await.unwrap(), Some(tip));
+            let mut batch = engine.batch();
+            batch.put(table, &key, row);
+            batch.commit().unwrap();
+        }
+        writer.revert_to(10).await.unwrap();
+        assert_eq!(writer.tip().await.unwrap().map(|tip| tip.number), Some(10));
+    }
 }

@@ -235,8 +235,10 @@ impl BlockSink for Step<'_, '_> {
     fn find_approval(&mut self, key: &ApprovalKey) -> Result<Option<(ApprovalId, ApprovalState)>, StoreError> {
         let Some(id) = self.overwrites.get(Table::ApprovalId, &approvals::table_key(key))? else { return Ok(None) };
         let id = number_in_key(id, 0)?;
-        let row = self.overwrites.get(Table::Approval, &Key::id(id))?.map(ApprovalRow::from_row).transpose()?;
-        Ok(row.map(|ApprovalRow { owner, spender, value, tx, .. }| (id, ApprovalState { owner, spender, value, tx })))
+        let row = self.overwrites.get(Table::Approval, &Key::id(id))?;
+        let row = ApprovalRow::from_row(row.ok_or(StoreError::Corrupt("an approval is missing"))?)?;
+        let ApprovalRow { owner, spender, value, tx, .. } = row;
+        Ok(Some((id, ApprovalState { owner, spender, value, tx })))
     }
 
     fn add_approval(&mut self, id: ApprovalId, key: &ApprovalKey, state: ApprovalState) -> Result<(), StoreError> {
@@ -264,5 +266,48 @@ impl BlockSink for Step<'_, '_> {
 
     fn mark_code_pending(&mut self, address: AddressId, since: BlockNumber) {
         codes::mark_code_pending(&mut self.batch, address, since);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::ApprovalEvent;
+    use store::ChainWriter;
+    use store_conformance::RandomChain;
+
+    use super::*;
+    use crate::{EmbeddedStore, StoreOptions};
+
+    #[tokio::test]
+    async fn an_approval_whose_row_is_missing_is_not_numbered_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
+        let (mut chain, mut writer, keep) = (RandomChain::new(3), store.writer(), Undo::Keep { down_to: 0 });
+        let mut last = chain.next_block(None);
+        writer.commit(vec![last.clone()], keep).await.unwrap();
+        let given = loop {
+            last = chain.next_block(Some(&last.block));
+            writer.commit(vec![last.clone()], keep).await.unwrap();
+            if let Some(given) = last.approvals.iter().find(|event| !event.value.is_zero()) {
+                break *given;
+            }
+        };
+        let reader = store.reader();
+        let (view, mut batch) = (reader.engine().view(), reader.engine().batch());
+        for row in view.prefix(Table::Approval, &Key::EMPTY) {
+            batch.delete(Table::Approval, &Key::from_slice(&row.unwrap().0).unwrap());
+        }
+        batch.commit().unwrap();
+
+        let mut next = loop {
+            let next = chain.next_block(Some(&last.block));
+            if !next.transactions.is_empty() {
+                break next;
+            }
+        };
+        next.transfers.clear();
+        next.approvals = vec![ApprovalEvent { tx_index: 0, log_index: 0, ..given }];
+        let committed = writer.commit(vec![next], keep).await;
+        assert!(matches!(committed, Err(StoreError::Corrupt(_))), "{committed:?}");
     }
 }

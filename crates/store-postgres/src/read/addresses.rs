@@ -16,7 +16,7 @@ use super::{
 use crate::{
     database::{Connection, find, query},
     reader::{PostgresReader, read_snapshot, read_statement},
-    rows::RowExt,
+    rows::{RowExt, both},
 };
 
 #[async_trait]
@@ -87,10 +87,8 @@ async fn find_known_address(client: &dyn Connection, address: Address) -> Result
         left join address cr on cr.id = coalesce(c.creator, ct.sender)
         where a.address = $1";
     let Some(row) = find(client, sql, &[&address.as_slice()]).await? else { return Ok(None) };
-    let creation = match (row.option_address(3)?, row.option_hash(4)?, row.option_hash(5)?) {
-        (Some(creator), Some(tx_hash), Some(block_hash)) => Some(Creation { creator, tx_hash, block_hash }),
-        _ => None,
-    };
+    let creation = both(row.option_address(3)?, both(row.option_hash(4)?, row.option_hash(5)?)?)?;
+    let creation = creation.map(|(creator, (tx_hash, block_hash))| Creation { creator, tx_hash, block_hash });
     Ok(Some(AddressSummary {
         address,
         tx_count: row.u64(0)?,

@@ -26,7 +26,7 @@ impl LogReader for PostgresReader {
 
 const LOGS: Rows = Rows {
     columns: "x.transaction - b.transactions, x.log_index, e.address, array[t0.topic, t1.topic, t2.topic, t3.topic],
-        x.packed_data, t.hash, t.block, b.timestamp",
+        x.packed_data, t.hash, t.block, b.timestamp, num_nonnulls(nullif(s.topic, -1), x.topic1, x.topic2, x.topic3)",
     joins: "left join lateral log_by_id(u.id) x on true left join log_source s on s.id = x.source left join address e on e.id = s.emitter
         left join log_topic t0 on t0.id = s.topic left join log_topic t1 on t1.id = x.topic1
         left join log_topic t2 on t2.id = x.topic2 left join log_topic t3 on t3.id = x.topic3
@@ -36,13 +36,17 @@ const LOGS: Rows = Rows {
 fn log_from_row(row: &Row) -> Result<IndexedLog, StoreError> {
     let tx_index = u32::try_from(row.value::<i64>(2)?);
     let topics = row.value::<Vec<Option<&[u8]>>>(5)?.into_iter().flatten();
+    let topics = topics.map(crate::rows::to_hash).collect::<Result<Vec<B256>, _>>()?;
+    if usize::try_from(row.value::<i32>(10)?) != Ok(topics.len()) {
+        return Err(StoreError::Corrupt("a topic is missing"));
+    }
     let (data, data_size) = unpacked(row.value(6)?)?;
     Ok(IndexedLog {
         event: LogEvent {
             tx_index: tx_index.map_err(|_| StoreError::Corrupt("a log outside its block"))?,
             log_index: row.u32(3)?,
             address: row.address(4)?,
-            topics: topics.map(crate::rows::to_hash).collect::<Result<_, _>>()?,
+            topics,
             data,
             data_size,
         },

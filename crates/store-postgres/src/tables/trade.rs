@@ -40,12 +40,19 @@ pub(crate) async fn copy_trades(tx: &Transaction<'_>, rows: &[TradeCopy]) -> Res
             (Type::INT8, &int8(row.tx)),
             (Type::INT8, &int8(row.pool)),
             (Type::INT4, &row.event.log_index.cast_signed()),
-            (Type::BOOL, &(row.event.direction == TradeDirection::ZeroForOne)),
+            (Type::BOOL, &is_zero_for_one(row.event.direction)),
             (Type::NUMERIC, &Numeric::from(row.event.amount_in)),
             (Type::NUMERIC, &Numeric::from(row.event.amount_out)),
         ])
     })
     .await
+}
+
+fn is_zero_for_one(direction: TradeDirection) -> bool {
+    match direction {
+        TradeDirection::ZeroForOne => true,
+        TradeDirection::OneForZero => false,
+    }
 }
 
 pub(crate) async fn copy_pools(tx: &Transaction<'_>, rows: &[PoolCopy]) -> Result<(), StoreError> {

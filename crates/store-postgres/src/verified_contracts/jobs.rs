@@ -27,6 +27,7 @@ const FAILED: i16 = 2;
 const CREATION_UNKNOWN: i16 = 0;
 const CREATION_DIFFERS: i16 = 3;
 
+/// In the order of their numbers in the database, as the next.
 const REFUSALS: [JobRefusal; 2] = [JobRefusal::Compilation, JobRefusal::NoMatch];
 const FAILURES: [JobFailure; 6] = [
     JobFailure::NoCode,
@@ -36,6 +37,24 @@ const FAILURES: [JobFailure; 6] = [
     JobFailure::StoreUnavailable,
     JobFailure::Internal,
 ];
+
+fn refusal_number(refusal: JobRefusal) -> i16 {
+    match refusal {
+        JobRefusal::Compilation => 0,
+        JobRefusal::NoMatch => 1,
+    }
+}
+
+fn failure_number(failure: JobFailure) -> i16 {
+    match failure {
+        JobFailure::NoCode => 0,
+        JobFailure::CompilerVersion => 1,
+        JobFailure::CompilerUnavailable => 2,
+        JobFailure::NodeUnavailable => 3,
+        JobFailure::StoreUnavailable => 4,
+        JobFailure::Internal => 5,
+    }
+}
 
 pub(super) async fn find(client: &dyn Connection, id: JobId) -> Result<Option<VerificationJob>, StoreError> {
     let sql = format!("select {COLUMNS} from verification_job where id = $1");
@@ -130,19 +149,15 @@ impl<'a> Columns<'a> {
             },
             JobVerdict::Refused { reason, creation_match } => Self {
                 verdict: Some(REFUSED),
-                reason: position(&REFUSALS, reason),
+                reason: Some(refusal_number(*reason)),
                 creation_match: creation_match.map(match_number),
                 ..Self::default()
             },
             JobVerdict::Failed(failure) => {
-                Self { verdict: Some(FAILED), reason: position(&FAILURES, failure), ..Self::default() }
+                Self { verdict: Some(FAILED), reason: Some(failure_number(*failure)), ..Self::default() }
             }
         }
     }
-}
-
-fn position<T: PartialEq>(all: &[T], one: &T) -> Option<i16> {
-    all.iter().position(|other| other == one).and_then(|position| i16::try_from(position).ok())
 }
 
 fn at<T: Copy>(all: &[T], position: Option<i16>) -> Result<T, StoreError> {
@@ -180,5 +195,23 @@ fn verdict_from_row(row: &Row) -> Result<JobVerdict, StoreError> {
         REFUSED => Ok(JobVerdict::Refused { reason: at(&REFUSALS, row.value(9)?)?, creation_match: option_match(10)? }),
         FAILED => Ok(JobVerdict::Failed(at(&FAILURES, row.value(9)?)?)),
         _ => Err(UNKNOWN),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_stands_for_the_reason_that_it_was_written_for() {
+        for reason in REFUSALS {
+            assert_eq!(at(&REFUSALS, Some(refusal_number(reason))).unwrap(), reason);
+        }
+        for failure in FAILURES {
+            assert_eq!(at(&FAILURES, Some(failure_number(failure))).unwrap(), failure);
+        }
+        for unknown in [None, Some(-1), Some(6)] {
+            assert!(at(&FAILURES, unknown).is_err(), "{unknown:?}");
+        }
     }
 }

@@ -98,9 +98,13 @@ pub(super) async fn read_log(client: &dyn Connection, webhook: WebhookId) -> Res
         let dropped = DropCount::default();
         return Ok(DeliveryLog { first: 1, next: 1, pending: 0, dropped, is_orphaned: false });
     };
+    let (first, next) = (row.u64(0)?, row.u64(1)?);
+    if first > next {
+        return Err(StoreError::Corrupt("a queue with a number before its first one"));
+    }
     Ok(DeliveryLog {
-        first: row.u64(0)?,
-        next: row.u64(1)?,
+        first,
+        next,
         pending: row.u64(2)?,
         dropped: DropCount { total: row.u64(3)?, reported: row.u64(4)? },
         is_orphaned: row.value(5)?,

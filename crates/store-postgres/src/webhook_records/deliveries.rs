@@ -188,8 +188,11 @@ impl Change<'_> {
                 returning e.number, e.uses
             )
             select (select count(*) from erased where status in (0, 1)),
-                array(select number from released where uses <= 0)";
+                array(select number from released where uses <= 0), exists (select 1 from released where uses < 0)";
         let Some(row) = find(self.tx, sql, &[&int8(webhook), &int8(end)]).await? else { return Ok(0) };
+        if row.value(2)? {
+            return Err(StoreError::Corrupt("an event with more messages than it counts"));
+        }
         let (pending, unused) = (row.u64(0)?, row.value::<Vec<i64>>(1)?);
         if !unused.is_empty() {
             execute(self.tx, "delete from event where number = any($1)", &[&unused]).await?;

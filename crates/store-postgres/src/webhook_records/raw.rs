@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     database::{Connection, execute, query},
-    rows::{RowExt, int8, limit},
+    rows::{RowExt, both, int8, limit},
 };
 
 pub(crate) async fn read_webhooks(
@@ -67,7 +67,7 @@ pub(crate) async fn read_events(
     let sql = "select number, block_number, block_hash, tx_hash, body, uses from event where number > $1
         order by number limit $2";
     let event = |row: &Row| -> Result<Record, StoreError> {
-        let location = row.option_block(1)?.zip(row.option_hash(3)?);
+        let location = both(row.option_block(1)?, row.option_hash(3)?)?;
         Ok(Record::Event(EventRecord {
             number: row.u64(0)?,
             location: location.map(|(block, tx_hash)| EventLocation { block, tx_hash }),

@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 
 use crate::{
     database::{Connection, execute, find},
-    rows::{RowExt, int8, to_text},
+    rows::{RowExt, both, int8, pairs, to_text},
 };
 
 /// The columns of a webhook `w`.
@@ -19,7 +19,7 @@ pub(super) const WEBHOOK: &str = "w.id, w.owner, w.url, w.watched, w.events, w.i
     w.is_proven";
 
 pub(super) fn webhook_from_row(row: &Row, first: usize) -> Result<Webhook, StoreError> {
-    let secrets = row.value::<Vec<Vec<u8>>>(first + 10)?.into_iter().zip(row.value::<Vec<i64>>(first + 11)?);
+    let secrets = pairs(row.value::<Vec<Vec<u8>>>(first + 10)?, row.value::<Vec<i64>>(first + 11)?)?;
     let retired = |(secret, until): (Vec<u8>, i64)| RetiredSecret {
         secret: SealedSecret::new(secret),
         until: until.cast_unsigned(),
@@ -29,7 +29,7 @@ pub(super) fn webhook_from_row(row: &Row, first: usize) -> Result<Webhook, Store
         owner: row.address(first + 1)?,
         url: row.text(first + 2)?,
         watched: row.address(first + 3)?,
-        events: events_from(row.value(first + 4)?),
+        events: events_from(row.value(first + 4)?)?,
         active: row.value(first + 5)?,
         created_at: row.u64(first + 6)?,
         after: row.option_block(first + 7)?,
@@ -42,9 +42,10 @@ pub(super) fn webhook_from_row(row: &Row, first: usize) -> Result<Webhook, Store
     })
 }
 
-pub(super) fn events_from(bits: i16) -> EventKinds {
-    let [_, bits] = bits.to_be_bytes();
-    EventKinds::from_bits(bits)
+const UNKNOWN_KIND: StoreError = StoreError::Corrupt("an event of an unknown kind");
+
+pub(super) fn events_from(bits: i16) -> Result<EventKinds, StoreError> {
+    u8::try_from(bits).ok().and_then(EventKinds::from_bits).ok_or(UNKNOWN_KIND)
 }
 
 /// Inserts or replaces a webhook.
@@ -128,11 +129,8 @@ fn status_from(number: i16, due: Option<u64>) -> Result<DeliveryStatus, StoreErr
 impl DeliveryRow {
     pub(super) fn from_row(row: &Row, first: usize) -> Result<Self, StoreError> {
         let attempt_count = u32::try_from(row.u64(first + 10)?);
-        let location = match (row.option_block(first + 16)?, row.option_hash(first + 18)?) {
-            (Some(block), Some(tx_hash)) => Some(EventLocation { block, tx_hash }),
-            (None, None) => None,
-            (Some(_), None) | (None, Some(_)) => return Err(StoreError::Corrupt("an event with half of its location")),
-        };
+        let location = both(row.option_block(first + 16)?, row.option_hash(first + 18)?)?;
+        let location = location.map(|(block, tx_hash)| EventLocation { block, tx_hash });
         let delivery = Delivery {
             webhook: row.u64(first)?,
             number: row.u64(first + 1)?,
@@ -163,15 +161,16 @@ pub(super) fn kind_number(kind: EventKind) -> i16 {
 }
 
 pub(super) fn kind_from(number: i16) -> Result<EventKind, StoreError> {
-    events_from(number).iter().next().ok_or(StoreError::Corrupt("an event of an unknown kind"))
+    events_from(number)?.only().ok_or(UNKNOWN_KIND)
 }
 
 fn attempts_from(row: &Row, first: usize) -> Result<Vec<Attempt>, StoreError> {
-    let times = row.value::<Vec<i64>>(first)?.into_iter().zip(row.value::<Vec<i64>>(first + 1)?);
-    let outcomes = row.value::<Vec<Option<i32>>>(first + 2)?.into_iter().zip(row.value::<Vec<bool>>(first + 3)?);
-    let texts = row.value::<Vec<&[u8]>>(first + 4)?;
-    let mut attempts = Vec::with_capacity(texts.len());
-    for (((at, millis), (status, sent)), text) in times.zip(outcomes).zip(texts) {
+    let times = pairs(row.value::<Vec<i64>>(first)?, row.value::<Vec<i64>>(first + 1)?)?;
+    let outcomes = pairs(row.value::<Vec<Option<i32>>>(first + 2)?, row.value::<Vec<bool>>(first + 3)?)?;
+    let outcomes = pairs(outcomes.collect(), row.value::<Vec<&[u8]>>(first + 4)?)?;
+    let all = pairs(times.collect(), outcomes.collect())?;
+    let mut attempts = Vec::new();
+    for ((at, millis), ((status, sent), text)) in all {
         let text = to_text(text)?;
         let outcome = match status {
             Some(status) => AttemptOutcome::Answered {
@@ -222,4 +221,23 @@ pub(super) async fn find_webhook(client: &dyn Connection, id: WebhookId) -> Resu
     let sql = format!("select {WEBHOOK} from webhook w where w.id = $1");
     let row = find(client, &sql, &[&int8(id)]).await?;
     row.map(|row| webhook_from_row(&row, 0)).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_no_kind_or_of_several_is_damage() {
+        for kind in EventKind::ALL {
+            assert_eq!(kind_from(kind_number(kind)).unwrap(), kind);
+        }
+        let both = kind_number(EventKind::Tx) | kind_number(EventKind::Ping);
+        assert!(events_from(both).unwrap().contains(EventKind::Ping));
+        for number in [0, both, 0x80, 0x100 | kind_number(EventKind::Tx), -1] {
+            let read = kind_from(number);
+            assert!(matches!(read, Err(StoreError::Corrupt(_))), "{number}: {read:?}");
+        }
+        assert!(matches!(events_from(0x101), Err(StoreError::Corrupt(_))), "more than a byte");
+    }
 }

@@ -18,7 +18,7 @@ use store::StoreError;
 use tokio_postgres::{AsyncMessage, Client, Error};
 
 use super::{
-    announcements::{ANY, CHANNEL},
+    announcements::{self, CHANNEL},
     change::Change,
     shares::{SILENT_AFTER, Shares},
 };
@@ -213,10 +213,8 @@ async fn receive(
     let mut messages = pin!(messages);
     while let Some(message) = messages.next().await {
         if let AsyncMessage::Notification(notification) = message.map_err(store_error)? {
-            news(match notification.payload() {
-                ANY => QueueNews::Reassigned,
-                webhooks => QueueNews::Queued(webhooks.split(',').filter_map(|id| id.parse().ok()).collect()),
-            });
+            let webhooks = announcements::webhooks(notification.payload());
+            news(webhooks.map_or(QueueNews::Reassigned, QueueNews::Queued));
         }
     }
     Ok(())

@@ -104,7 +104,11 @@ impl Approvals {
             where p.scope <> 1";
         for row in query(client, sql, &[&tokens, &owners, &scopes, &spenders]).await? {
             let (token, state) = (row.u64(0)?, state_from_row(&row, 3)?);
-            let scope = if row.value::<i16>(1)? == 0 { ApprovalScope::Amount } else { ApprovalScope::All };
+            let scope = match row.value::<i16>(1)? {
+                0 => ApprovalScope::Amount,
+                2 => ApprovalScope::All,
+                _ => return Err(StoreError::Corrupt("an approval of an unknown scope")),
+            };
             self.learn(ApprovalKey::new(token, state.owner, state.spender, scope), row.u64(2)?, state);
         }
         Ok(())

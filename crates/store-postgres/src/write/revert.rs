@@ -109,8 +109,9 @@ async fn revert_balances(
     let mut tokens = before.clone();
     for (id, (transfers, overdrafts)) in counts {
         let token = tokens.get_mut(&id).ok_or(StoreError::Corrupt("a transfer of an unknown token"))?;
-        token.transfers -= transfers;
-        token.overdrafts -= overdrafts;
+        let uncounted = || StoreError::Corrupt("a token with more transfers than it counts");
+        token.transfers = token.transfers.checked_sub(transfers).ok_or_else(uncounted)?;
+        token.overdrafts = token.overdrafts.checked_sub(overdrafts).ok_or_else(uncounted)?;
         if token.transfers == 0 {
             tokens.remove(&id);
         }

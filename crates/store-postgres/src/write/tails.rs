@@ -52,7 +52,7 @@ impl WriteState {
             let first_new = list.first_new_owner(before_all);
             let known = appended.owners(list).filter(|owner| *owner < first_new);
             let ends = self.tails_of(tx, list, known).await?;
-            let (runs, tails) = appended.runs(list, |owner| ends.get(&owner).copied().unwrap_or_default());
+            let (runs, tails) = appended.runs(list, |owner| ends.get(&owner).copied().unwrap_or_default())?;
             copy::runs(tx, list, &runs).await?;
             for (owner, tail) in tails {
                 self.tails.insert((list, owner), tail);

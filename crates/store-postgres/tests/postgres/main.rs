@@ -5,6 +5,7 @@
 mod compaction;
 mod conformance;
 mod cuts;
+mod damage;
 mod failures;
 mod processes;
 mod quotas;

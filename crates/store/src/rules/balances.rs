@@ -45,11 +45,12 @@ pub trait TokenState {
 /// Counts a changed balance of a token.
 ///
 /// # Errors
-/// If holders had more than all of the token.
+/// If holders had more than all of the token, or if there were more than it counts.
 pub fn count_balance(token: &mut impl TokenState, before: Balance, now: Balance) -> Result<(), StoreError> {
     let holders = token.holders_mut();
-    *holders += u64::from(before.is_zero() && !now.is_zero());
-    *holders -= u64::from(!before.is_zero() && now.is_zero());
+    let (new, gone) = (before.is_zero() && !now.is_zero(), !before.is_zero() && now.is_zero());
+    let changed = holders.checked_add(new.into()).and_then(|holders| holders.checked_sub(gone.into()));
+    *holders = changed.ok_or(StoreError::Corrupt("a token with more holders than it counts"))?;
     match token.kind() {
         TokenKind::Bep20 => count_amount(token, before, now),
         // What holders have follows from its ids.
@@ -115,6 +116,14 @@ mod tests {
         assert_eq!((token.holders, token.held), (0, Balance::ZERO));
         assert!(count_balance(&mut token, units(1), units(1)).is_ok());
         assert!(count_amount(&mut token, units(1), Balance::ZERO).is_err(), "more than all of it");
+    }
+
+    #[test]
+    fn a_holder_that_was_not_counted_is_damage() {
+        let mut token = Token { kind: TokenKind::Bep721, holders: 0, held: Balance::ZERO };
+        let gone = count_balance(&mut token, units(4), Balance::ZERO);
+        assert!(matches!(gone, Err(StoreError::Corrupt(_))), "{gone:?}");
+        assert_eq!(token.holders, 0);
     }
 
     #[test]

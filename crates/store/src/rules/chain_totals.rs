@@ -27,7 +27,7 @@ pub struct ChainTotals {
     pub gas_prices: U256,
     /// Transactions without one: deposits, those of the chain itself, and those that pay in a token.
     pub unpriced_transactions: u64,
-    /// Gas used by all blocks.
+    /// Gas used by all blocks. It wraps, as sums of fees do: figures are differences, which stay right.
     pub gas_used: u64,
     pub fees: U256,
     pub burnt_fees: U256,
@@ -57,6 +57,11 @@ impl ChainTotals {
         }
     }
 
+    /// Adds what a block used, according to its header.
+    pub fn add_gas(&mut self, used: u64) {
+        self.gas_used = self.gas_used.wrapping_add(used);
+    }
+
     /// The figures of the day that begins at `start` and ends here, given its blocks and the totals at its start.
     #[must_use]
     pub fn figures_of_day(&self, start: u64, blocks: u64, before: &Self) -> DayFigures {
@@ -73,10 +78,24 @@ impl ChainTotals {
             new_tokens: self.tokens - before.tokens,
             new_contracts: self.contracts - before.contracts,
             untraced_blocks: self.untraced_blocks - before.untraced_blocks,
-            gas_used: self.gas_used - before.gas_used,
+            gas_used: self.gas_used.wrapping_sub(before.gas_used),
             fees: self.fees - before.fees,
             burnt_fees: self.burnt_fees - before.burnt_fees,
             mean_gas_price: self.mean_gas_price_since(before),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_total_of_gas_that_does_not_fit_leaves_the_figures_of_days_right() {
+        let before = ChainTotals { gas_used: u64::MAX - 5, ..ChainTotals::default() };
+        let mut after = before;
+        after.add_gas(7);
+        after.add_gas(21_000);
+        assert_eq!(after.figures_of_day(0, 2, &before).gas_used, 21_007);
     }
 }

@@ -84,12 +84,24 @@ impl<S: BlockSink> Walk<S> {
                 self.add_trade(id, maker, trade, block.number)?;
             }
         }
+        // One of no transaction, or out of order, would be missing in the index, and so would all after it.
+        let left_over = [
+            involved.next().is_some(),
+            creations.next().is_some(),
+            logs.next().is_some(),
+            transfers.next().is_some(),
+            approvals.next().is_some(),
+            trades.next().is_some(),
+        ];
+        if left_over.contains(&true) {
+            return Err(StoreError::Corrupt("an event outside the transactions of its block"));
+        }
         for credit in &changes.credits {
             self.add_credit(credit, block.number)?;
         }
         self.totals.filled_blocks += u64::from(!changes.transactions.is_empty());
         self.totals.untraced_blocks += u64::from(changes.inner_creations.is_none());
-        self.totals.gas_used = self.totals.gas_used.saturating_add(block.gas_used);
+        self.totals.add_gas(block.gas_used);
         self.sink.end_block(block.number)
     }
 
