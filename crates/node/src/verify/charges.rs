@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, U256};
 use domain::{Block, Charges, Payment};
 
-use super::{consistency::CheckError, transaction::is_unsigned};
+use super::transaction::is_unsigned;
 use crate::decode::{RawReceipt, RawTransaction};
 
 /// Gas of one blob.
@@ -16,20 +16,27 @@ const UNPAID: [u64; 4] = [0x64, 0x6a, 0x7e, 0x7f];
 /// Types of transactions that were paid on the chain below if they have no price.
 const PAID_BELOW: [u64; 2] = [0xfe, 0xff];
 
-/// Of the transaction at this index.
+/// Why it is not known what a transaction pays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UnknownCharge {
+    /// The receipt of a transaction with blobs lacks their price.
+    BlobPrice,
+    /// The currency cannot be read.
+    FeeCurrency,
+}
+
 pub(super) fn charges(
-    index: usize,
     tx: &RawTransaction,
     receipt: &RawReceipt,
     gas_price: u128,
     block: &Block,
-) -> Result<Charges, CheckError> {
-    let payment = payment(tx, gas_price, block).ok_or(CheckError::FeeCurrency { index })?;
+) -> Result<Charges, UnknownCharge> {
+    let payment = payment(tx, gas_price, block).ok_or(UnknownCharge::FeeCurrency)?;
     if payment == Payment::Nothing {
         return Ok(Charges { payment, ..Charges::default() });
     }
     Ok(Charges {
-        blob: blob_fee(tx, receipt).ok_or(CheckError::NoBlobPrice { index })?,
+        blob: blob_fee(tx, receipt).ok_or(UnknownCharge::BlobPrice)?,
         l1: receipt.l1_fee.filter(|_| receipt.token_ratio.is_none()).unwrap_or_default().0,
         operator: operator_fee(receipt),
         payment,

@@ -3,7 +3,11 @@
 use alloy_primitives::B256;
 use domain::{Block, BlockNumber, CreditEvent, CreditSource, FetchedBlock, Log, Transaction};
 
-use super::{charges::charges, transaction::is_deposit, withdrawals};
+use super::{
+    charges::{UnknownCharge, charges},
+    transaction::is_deposit,
+    withdrawals,
+};
 use crate::decode::{RawBlock, RawLog, RawReceipt, RawTransaction};
 
 /// Why a block or its receipts are inconsistent.
@@ -144,12 +148,19 @@ fn transaction(
         gas_limit: tx.gas.map(|gas| gas.0),
         cumulative_gas_used: receipt.cumulative_gas_used.map(|gas| gas.0),
         gas_price,
-        charges: charges(index, tx, receipt, gas_price, block)?.boxed(),
+        charges: charges(tx, receipt, gas_price, block).map_err(|unknown| unknown_charge(index, unknown))?.boxed(),
         succeeded,
         status_known,
         method: to.and(tx.call_data().first_chunk().copied()),
         input: Transaction::kept_input(&tx.input()),
     })
+}
+
+fn unknown_charge(index: usize, unknown: UnknownCharge) -> CheckError {
+    match unknown {
+        UnknownCharge::BlobPrice => CheckError::NoBlobPrice { index },
+        UnknownCharge::FeeCurrency => CheckError::FeeCurrency { index },
+    }
 }
 
 /// Receipts without a status are possible only before the fork that brought base fees, and typed transactions.
