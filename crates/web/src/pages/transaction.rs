@@ -295,7 +295,7 @@ impl<T: Default> Traced<T> {
     pub(super) fn new(traced: Result<Result<Option<T>, NodeError>, NodeCallRefused>) -> Self {
         let (trace, missing) = match traced {
             Ok(Ok(Some(trace))) => (trace, ""),
-            Ok(Ok(None)) => (T::default(), "The node does not trace transactions."),
+            Ok(Ok(None)) => (T::default(), "The node does not trace transactions, or does not have this one."),
             Ok(Err(_)) | Err(_) => (T::default(), "The node could not be asked. Try again shortly."),
         };
         Self { trace, missing }
