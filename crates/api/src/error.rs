@@ -101,7 +101,7 @@ pub(crate) enum ApiError {
     BlockNotReached { wanted: BlockNumber },
     #[error("no such transaction is indexed")]
     TransactionNotFound,
-    #[error("the node does not trace transactions in this way")]
+    #[error("the node does not trace transactions in this way, or does not have this one")]
     NotTraced,
     #[error("the node did not trace the transaction")]
     TraceUnavailable(#[source] TraceUnavailable),

@@ -69,7 +69,7 @@ pub use pending_transaction::{FoundTransaction, PendingTransaction};
 pub use problem::Problem;
 pub use query::{QueryEntity, QueryRecord, QueryResponse};
 pub use scalar::{Address, AnyCaseAddress, Decimal, Hash, PageNumber, PageSize, Receiver, Selector};
-pub use stats::Stats;
+pub use stats::{Stats, StatsField};
 pub use time::Timestamp;
 pub use token::{BalanceSource, ImitatedToken, Likeness, Token, TokenDetail, TokenField, TokenList, TokenType};
 pub use trade::DexTrade;

@@ -200,7 +200,7 @@ impl ContractCalls {
         address: Address,
         code: &'a [u8],
     ) -> BoxFuture<'a, Result<Option<Proxy>, CallError>> {
-        Box::pin(async move { Ok(proxy::find(&self.node, address, code, CallBlock::Latest).await?) })
+        Box::pin(async move { proxy::find(&self.node, address, code, CallBlock::Latest).await })
     }
 }
 

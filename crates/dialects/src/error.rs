@@ -16,6 +16,8 @@ pub(crate) enum DialectError {
     TooManyScanned,
     #[error("the node does not have an indexed transaction in its block")]
     Moved,
+    #[error("the node does not have the state of the newest indexed block")]
+    OlderState,
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -34,7 +36,13 @@ impl DialectError {
             Self::Busy | Self::TooSlow | Self::TooManyScanned => {
                 tracing::debug!(error, "a request in another dialect ended");
             }
-            _ => tracing::warn!(error, "a request in another dialect failed"),
+            Self::NothingIndexed
+            | Self::Moved
+            | Self::OlderState
+            | Self::Store(_)
+            | Self::Node(_)
+            | Self::Account(_)
+            | Self::Call(_) => tracing::warn!(error, "a request in another dialect failed"),
         }
         match self {
             Self::Busy => "Max rate limit reached: too many of your requests wait. Please respect the rate limit.",
@@ -47,7 +55,9 @@ impl DialectError {
                 "The index is unavailable. Try again shortly."
             }
             Self::Moved => "A transaction moved to another block meanwhile. Try again.",
-            Self::Node(_) | Self::Account(_) | Self::Call(_) => "The node is unavailable. Try again shortly.",
+            Self::OlderState | Self::Node(_) | Self::Account(_) | Self::Call(_) => {
+                "The node is unavailable. Try again shortly."
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ mod account;
 mod answer;
 mod block;
 mod contract;
+mod coverage;
 pub(crate) mod fuzzing;
 mod gas_tracker;
 mod internal;

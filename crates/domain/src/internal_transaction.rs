@@ -67,6 +67,20 @@ pub struct InternalEvent {
 }
 
 impl InternalEvent {
+    /// The gas that was given; None if a log tells of it.
+    #[must_use]
+    pub fn known_gas(&self) -> Option<u64> {
+        self.kind.is_traced().then_some(self.gas)
+    }
+
+    /// The gas that was used; None if a log tells of it, and if a failed call used none: lists of traces do not say what such a call
+    /// used.
+    #[must_use]
+    pub fn known_gas_used(&self) -> Option<u64> {
+        let is_told = self.error.is_none() || self.gas_used > 0;
+        (self.kind.is_traced() && is_told).then_some(self.gas_used)
+    }
+
     /// Whether coins moved.
     #[must_use]
     pub fn moves_value(&self) -> bool {
@@ -153,5 +167,30 @@ impl InternalFilter {
             && self.to.is_none_or(|to| event.to == Some(to))
             && self.transaction.is_none_or(|hash| found.tx_hash == hash)
             && self.blocks.contains(found.block_number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gas_that_no_trace_tells_is_unknown() {
+        let event = |kind, gas_used, error: Option<&str>| InternalEvent {
+            tx_index: 0,
+            position: 0,
+            kind,
+            from: Address::ZERO,
+            to: None,
+            value: U256::ZERO,
+            gas: 9,
+            gas_used,
+            error: error.map(str::to_owned),
+        };
+        let known = |event: InternalEvent| (event.known_gas(), event.known_gas_used());
+        assert_eq!(known(event(InternalKind::Call, 0, None)), (Some(9), Some(0)));
+        assert_eq!(known(event(InternalKind::Call, 3, Some("out of gas"))), (Some(9), Some(3)));
+        assert_eq!(known(event(InternalKind::Call, 0, Some("out of gas"))), (Some(9), None));
+        assert_eq!(known(event(InternalKind::Transfer, 0, None)), (None, None));
     }
 }

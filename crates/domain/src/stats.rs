@@ -13,8 +13,9 @@ pub struct Stats {
     pub untraced_blocks: u64,
     /// The blocks whose internal transactions are indexed; None without traces.
     pub traced_range: Option<TracedRange>,
-    /// Mean over the transactions with a price in the chain's coin of the latest hundred non-empty blocks, in wei, rounded down.
-    pub average_gas_price: U256,
+    /// Mean over the transactions with a price in the chain's coin of the latest hundred non-empty blocks, in wei, rounded down; None
+    /// without such a transaction.
+    pub average_gas_price: Option<U256>,
 }
 
 /// The mean gas price of a block.

@@ -252,8 +252,11 @@ impl Sources {
                 Some(uri) => Ok(with_id(&uri, nft)),
                 None => Err("the contract gives no valid URI".to_owned()),
             },
-            ViewOutcome::Reverted { .. } | ViewOutcome::StateGone => {
-                Err("the contract gives no URI for this id".to_owned())
+            ViewOutcome::Reverted { .. } => Err("the contract gives no URI for this id".to_owned()),
+            // What the contract gives is unknown, which is not stored.
+            ViewOutcome::StateGone => {
+                let what = "no state of the newest block".to_owned();
+                return Err(NodeError::InvalidResponse { method: "eth_call", what });
             }
         })
     }
@@ -293,7 +296,7 @@ impl Sources {
 fn with_id(uri: &str, nft: &Nft) -> String {
     match nft.kind {
         TokenKind::Bep1155 => uri.replace("{id}", &format!("{:064x}", nft.id)),
-        _ => uri.to_owned(),
+        TokenKind::Bep20 | TokenKind::Bep721 => uri.to_owned(),
     }
 }
 

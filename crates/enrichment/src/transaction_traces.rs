@@ -18,7 +18,7 @@ pub struct TransactionTraces {
 
 #[derive(Debug, thiserror::Error)]
 pub enum TraceUnavailable {
-    #[error("the node does not trace transactions in this way")]
+    #[error("the node does not trace transactions in this way, or does not have this one")]
     NotSupported,
     #[error("the node did not respond in time")]
     Timeout,

@@ -259,7 +259,8 @@ mod tests {
     fn trace_of(hash: B256) -> Value {
         let [one, two] = [1, 2].map(|byte| Address::repeat_byte(byte).to_string());
         json!([{ "txHash": hash.to_string(), "result": {
-            "type": "CALL", "from": one, "to": one, "calls": [{ "type": "CREATE2", "from": one, "to": two }],
+            "type": "CALL", "from": one, "to": one, "gasUsed": "0x9",
+            "calls": [{ "type": "CREATE2", "from": one, "to": two, "gasUsed": "0x1" }],
         }}])
     }
 

@@ -110,7 +110,9 @@ impl NodeError {
             Self::Rpc { .. } => match self.rpc_kind() {
                 Some(RpcErrorKind::Transient | RpcErrorKind::Limited | RpcErrorKind::BatchRefused) => Recovery::Retry,
                 Some(RpcErrorKind::MethodMissing | RpcErrorKind::StateGone) => Recovery::TryElsewhere,
-                _ => Recovery::GiveUp,
+                Some(RpcErrorKind::Execution | RpcErrorKind::InvalidParams | RpcErrorKind::Fatal) | None => {
+                    Recovery::GiveUp
+                }
             },
             Self::NoEndpoint | Self::Setup { .. } => Recovery::GiveUp,
         }

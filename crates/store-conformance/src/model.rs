@@ -211,7 +211,7 @@ impl Model {
             total_tokens: self.tokens().len() as u64,
             untraced_blocks: self.blocks.iter().filter(|changes| changes.inner_creations.is_none()).count() as u64,
             traced_range: self.traced_range(),
-            average_gas_price: sum.checked_div(U256::from(prices.len())).unwrap_or_default(),
+            average_gas_price: sum.checked_div(U256::from(prices.len())),
         }
     }
 

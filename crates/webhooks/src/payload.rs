@@ -139,7 +139,8 @@ pub(crate) fn removed(delivery: &Delivery, retracted: &[u8]) -> Result<Bytes, St
     let Some(Value::Object(mut data)) = retracted.remove("data") else { return Err(INVALID) };
     data.insert("removedEvent".to_owned(), event_name(delivery.kind).into());
     data.insert("removedDelivery".to_owned(), delivery.id.to_string().into());
-    let inclusion = retracted.get("inclusion").and_then(Value::as_u64).and_then(|count| u32::try_from(count).ok());
+    let count = |count: &Value| count.as_u64().and_then(|count| u32::try_from(count).ok()).ok_or(INVALID);
+    let inclusion = retracted.get("inclusion").map(count).transpose()?;
     let timestamp = retracted.get("timestamp").and_then(Value::as_str).ok_or(INVALID)?;
     Ok(serialize(EventKind::Removed, timestamp.to_owned(), inclusion, data))
 }
@@ -251,7 +252,15 @@ mod tests {
 
     #[test]
     fn a_damaged_message_is_not_retracted_with_empty_data() {
-        for damaged in [&b""[..], b"{", b"{}", br#"{"data":{}}"#, br#"{"timestamp":"2026-11-15T00:00:00.000Z"}"#] {
+        for damaged in [
+            &b""[..],
+            b"{",
+            b"{}",
+            br#"{"data":{}}"#,
+            br#"{"timestamp":"2026-11-15T00:00:00.000Z"}"#,
+            br#"{"timestamp":"2026-11-15T00:00:00.000Z","data":{},"inclusion":"2"}"#,
+            br#"{"timestamp":"2026-11-15T00:00:00.000Z","data":{},"inclusion":4294967296}"#,
+        ] {
             assert!(matches!(removed(&delivered(), damaged), Err(StoreError::Corrupt(_))));
         }
     }

@@ -1,6 +1,7 @@
 use axum::extract::State;
 use domain::{BlockId, BlockNumber, BlockRange, Fee, Order, PageRequest, TransactionFilter, U256};
 use enrichment::{AccountError, AccountUnavailable};
+use node::NodeError;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
@@ -80,7 +81,10 @@ async fn get_block_header(
 ) -> Result<JsonResponse<wire::BlockHeader>, ApiError> {
     let block = app.chain.find_block(id).await?.ok_or(ApiError::BlockNotFound)?;
     let failed = |cause| ApiError::from(AccountError::Unavailable(AccountUnavailable::Node(cause)));
-    let header = app.node.find_block_header(block.id()).await.map_err(failed)?.ok_or(ApiError::BlockNotFound)?;
+    // The block is known here: only its header is not, while the node has another block or none at this height.
+    let missing = || NodeError::InvalidResponse { method: "eth_getBlockByNumber", what: "another block".to_owned() };
+    let found = app.node.find_block_header(block.id()).await.map_err(failed)?;
+    let header = found.ok_or_else(|| failed(missing()))?;
     let blob_fees = if header.blob_hashes.is_empty() { U256::ZERO } else { blob_fees(&app, block.number).await? };
     let freshness = app.freshness_of(block.number);
     Ok(JsonResponse::new(wire::BlockHeader::new(block.id(), header, blob_fees), freshness).cacheable())

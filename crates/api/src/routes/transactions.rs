@@ -113,8 +113,9 @@ async fn get_transaction(
         let found = wire::FoundTransaction::Pending(Box::new(pending.into()));
         return Ok(JsonResponse::new(found, Freshness::Momentary));
     };
+    // A block that was reverted in between is not one without a base fee.
     let block = app.chain.find_block(BlockId::Hash(transaction.block_hash)).await?;
-    let base_fee = block.and_then(|block| block.base_fee_per_gas);
+    let base_fee = block.ok_or(ApiError::TransactionNotFound)?.base_fee_per_gas;
     let detail = app.details.find(&transaction).await;
     let failure = find_failure(&app, &transaction, detail.as_deref()).await;
     let is_complete = detail.is_some() && (transaction.succeeded || failure.is_some());

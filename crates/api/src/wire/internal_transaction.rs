@@ -52,9 +52,10 @@ pub struct InternalTransaction {
     pub to_address: Option<Address>,
     /// In wei. It did not move if `error` is not null.
     pub value: Decimal,
-    /// Null, as is `gasUsed`, for what is known from a log.
+    /// Null for what is known from a log.
     #[schema(required = true)]
     pub gas: Option<Decimal>,
+    /// Null for what is known from a log, and for a failed call of which the node's trace does not tell it.
     #[schema(required = true)]
     pub gas_used: Option<Decimal>,
     /// Why the call, or one that it is inside of, failed; null if it succeeded.
@@ -74,8 +75,8 @@ impl From<domain::InternalTransaction> for InternalTransaction {
             from_address: event.from.into(),
             to_address: event.to.map(Address::from),
             value: event.value.into(),
-            gas: event.kind.is_traced().then(|| event.gas.into()),
-            gas_used: event.kind.is_traced().then(|| event.gas_used.into()),
+            gas: event.known_gas().map(Decimal::from),
+            gas_used: event.known_gas_used().map(Decimal::from),
             error: event.error,
         }
     }

@@ -59,7 +59,9 @@ impl From<JobStatus> for VerifyJob {
             Some((result, JobVerdict::Failed(failure))) => {
                 (None, Some(VerifyJobFailure { code: code(*failure), detail: result.message.clone() }))
             }
-            Some((result, _)) => (Some(VerifyResponse::new(job.address, result)), None),
+            Some((result, JobVerdict::Verified { .. } | JobVerdict::Refused { .. })) => {
+                (Some(VerifyResponse::new(job.address, result)), None)
+            }
         };
         Self {
             id: job.id.to_string(),

@@ -13,6 +13,7 @@ use alloy_primitives::{Address, Bytes};
 use alloy_sol_types::{SolCall, sol};
 use node::{CallBlock, CallRequest, CallResult, ContractCall, NodeClient, NodeError, ViewOutcome};
 
+use super::error::CallError;
 use crate::abi::decode_all;
 
 pub(super) type Selector = [u8; 4];
@@ -53,7 +54,7 @@ pub(super) struct Routes {
 }
 
 /// Reads the loupe of a contract; None if it has none, or one that lists nothing usable.
-pub(super) async fn read(node: &NodeClient, diamond: Address, at: CallBlock) -> Result<Option<Routes>, NodeError> {
+pub(super) async fn read(node: &NodeClient, diamond: Address, at: CallBlock) -> Result<Option<Routes>, CallError> {
     let output = call(node, diamond, &DiamondLoupe::facetsCall {}, at).await?;
     if let Some(listed) = output.as_ref().and_then(|output| decode_facets(output)) {
         return Ok(Routes::of(&listed));
@@ -67,7 +68,7 @@ async fn list_one_by_one(
     node: &NodeClient,
     diamond: Address,
     at: CallBlock,
-) -> Result<(Vec<Listed>, usize), NodeError> {
+) -> Result<(Vec<Listed>, usize), CallError> {
     let output = call(node, diamond, &DiamondLoupe::facetAddressesCall {}, at).await?;
     let Some(mut facets) = output.as_ref().and_then(|output| decode_addresses(output)) else {
         return Ok((Vec::new(), 0));
@@ -105,7 +106,7 @@ pub(super) async fn confirm(
     let answers = node.calls(claims.iter().map(request).collect(), at).await?.results;
     let agrees = |((selector, facet), answer): (&(Selector, Address), CallResult)| match answer {
         CallResult::Returned(word) if word[..] == facet.into_word()[..] => Some(*selector),
-        _ => None,
+        CallResult::Returned(_) | CallResult::Reverted => None,
     };
     Ok(claims.iter().zip(answers).filter_map(agrees).collect())
 }
@@ -155,12 +156,14 @@ async fn call(
     contract: Address,
     function: &impl SolCall,
     at: CallBlock,
-) -> Result<Option<Bytes>, NodeError> {
+) -> Result<Option<Bytes>, CallError> {
     let data = function.abi_encode().into();
     let request = CallRequest { from: None, to: Some(contract), data, gas: GAS, timeout: TIMEOUT };
     Ok(match node.view(&request, at).await? {
         ViewOutcome::Returned(output) => Some(output).filter(|output| output.len() <= MAX_OUTPUT),
-        ViewOutcome::Reverted { .. } | ViewOutcome::StateGone => None,
+        ViewOutcome::Reverted { .. } => None,
+        // Whether there is a loupe is unknown: a call of a facet's function would be one that the contract does not have.
+        ViewOutcome::StateGone => return Err(CallError::StateGone),
     })
 }
 

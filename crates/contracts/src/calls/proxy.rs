@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256, b256};
 use alloy_sol_types::{SolCall, sol};
-use node::{CallBlock, CallRequest, NodeClient, NodeError, ViewOutcome};
+use node::{CallBlock, CallRequest, NodeClient, ViewOutcome};
 
+use super::error::CallError;
 use crate::minimal_proxy_target;
 
 const GAS: u64 = 500_000;
@@ -71,7 +72,7 @@ pub(super) async fn find(
     address: Address,
     code: &[u8],
     at: CallBlock,
-) -> Result<Option<Proxy>, NodeError> {
+) -> Result<Option<Proxy>, CallError> {
     if let Some(implementation) = minimal_proxy_target(code) {
         return Ok(Some(Proxy { kind: ProxyKind::Minimal, implementation }));
     }
@@ -94,7 +95,9 @@ pub(super) async fn find(
                     return Ok(Some(Proxy { kind, implementation }));
                 }
             }
-            _ => return Ok(Some(Proxy { kind, implementation: target })),
+            ProxyKind::Minimal | ProxyKind::Slot | ProxyKind::Proxiable | ProxyKind::Zeppelin => {
+                return Ok(Some(Proxy { kind, implementation: target }));
+            }
         }
     }
     Ok(None)
@@ -133,12 +136,14 @@ async fn call_for_address(
     contract: Address,
     function: &impl SolCall,
     at: CallBlock,
-) -> Result<Option<Address>, NodeError> {
+) -> Result<Option<Address>, CallError> {
     let data = function.abi_encode().into();
     let request = CallRequest { from: None, to: Some(contract), data, gas: GAS, timeout: TIMEOUT };
     Ok(match node.view(&request, at).await? {
         ViewOutcome::Returned(output) => B256::try_from(output.as_ref()).ok().and_then(as_address),
-        _ => None,
+        ViewOutcome::Reverted { .. } => None,
+        // What the contract would say is unknown: it may be a proxy.
+        ViewOutcome::StateGone => return Err(CallError::StateGone),
     })
 }
 

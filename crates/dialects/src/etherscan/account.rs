@@ -7,6 +7,7 @@ use domain::{
     Address, Block, BlockId, BlockNumber, BlockRange, Bytes, Credit, CreditClass, CreditFilter, CreditSource,
     TokenKind, U256,
 };
+use enrichment::{AccountSource, SourcedAccount};
 use futures::future::try_join_all;
 use node::{CallOutcome, CallRequest};
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 use super::{
     answer::{Answer, Failure},
     block::reward,
+    coverage::Asked,
     internal,
     params::{MAX_ROWS, PageParams, Params, parse_number},
     rows::{Rows, send},
@@ -49,10 +51,9 @@ pub(super) async fn dispatch(app: &Arc<App>, client: Client, action: &str, param
 async fn balance(app: &App, address: Address, params: &Params) -> Result<U256, Failure> {
     let tag = params.find("tag").unwrap_or("latest").to_ascii_lowercase();
     let number = match tag.as_str() {
-        "latest" | "pending" | "safe" | "finalized" => {
-            return Ok(app.services.accounts.get(app.tip().await?, address).await?.balance);
-        }
+        "latest" => return latest_balance(app, address).await,
         "earliest" => 0,
+        // The balance at another block would look like the one that is asked for.
         number => parse_number(number).ok_or_else(|| Failure::invalid("tag", "must be latest or a block number"))?,
     };
     let block = app.services.chain.find_block(BlockId::Number(number)).await?;
@@ -63,6 +64,16 @@ async fn balance(app: &App, address: Address, params: &Params) -> Result<U256, F
         return Err(Failure::text("Error! The node no longer has the state of this block"));
     }
     Ok(account.balance)
+}
+
+/// The response has no place for the block of a balance, so that an older one is refused.
+async fn latest_balance(app: &App, address: Address) -> Result<U256, Failure> {
+    let tip = app.tip().await?;
+    let SourcedAccount { account, source } = app.services.accounts.get_with_source(tip, address).await?;
+    match source {
+        AccountSource::Node if account.block >= tip.number => Ok(account.balance),
+        AccountSource::Node | AccountSource::Store => Err(DialectError::OlderState.into()),
+    }
 }
 
 async fn list_balances(app: &App, params: &Params) -> Result<Answer, Failure> {
@@ -111,7 +122,8 @@ async fn list_mined_blocks(app: &Arc<App>, client: Client, params: &Params) -> R
     }
     let tip: BlockNumber = app.tip().await?.number;
     let rows = MinedRows { app: Arc::clone(app), miner, blocks: up_to(BlockRange::ALL, tip), page };
-    send(app, client, rows, NONE_FOUND).await
+    let asked = Asked { from: rows.blocks.from, skip: page.skip };
+    send(app, client, rows, NONE_FOUND, asked).await
 }
 
 struct UncleRows {
@@ -135,7 +147,8 @@ async fn list_mined_uncles(
     let tip: BlockNumber = app.tip().await?.number;
     let filter =
         CreditFilter { blocks: up_to(BlockRange::ALL, tip), ..CreditFilter::of(miner, CreditClass::UncleRewards) };
-    send(app, client, UncleRows { app: Arc::clone(app), filter, page }, none_found).await
+    let asked = Asked { from: filter.blocks.from, skip: page.skip };
+    send(app, client, UncleRows { app: Arc::clone(app), filter, page }, none_found, asked).await
 }
 
 impl Rows for UncleRows {
@@ -148,7 +161,7 @@ impl Rows for UncleRows {
                 "timeStamp": timestamp.to_string(),
                 "blockReward": credit.event.amount.to_string(),
             })),
-            _ => None,
+            CreditSource::Withdrawal { .. } | CreditSource::BlockReward | CreditSource::Mint { .. } => None,
         };
         Ok(found.iter().filter_map(row).collect())
     }

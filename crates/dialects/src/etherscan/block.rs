@@ -33,6 +33,12 @@ async fn get_block_by_time(app: &App, params: &Params) -> Result<Answer, Failure
     let first = chain.coverage().await?.first_block.ok_or(DialectError::NothingIndexed)?;
     let since = if wants_before { timestamp.saturating_add(1) } else { timestamp };
     let found = find_first_block_since(chain, since).await?.ok_or(DialectError::NothingIndexed)?;
+    // The first indexed block is the first one since then only if it is known that the one before it is earlier.
+    if found == first && first > 0 {
+        return Err(Failure::text(format!(
+            "Error! The index begins with block {first}, which is not earlier: the closest block is unknown"
+        )));
+    }
     let tip = app.tip().await?.number;
     let found = if wants_before { found.checked_sub(1).filter(|found| *found >= first) } else { Some(found) };
     match found.filter(|found| *found <= tip) {
@@ -89,8 +95,9 @@ async fn fees_of(app: &App, block: &Block) -> Result<U256, DialectError> {
     while offset < u64::from(block.tx_count) {
         let part = PageRequest { offset, limit: PART, order: Order::OldestFirst };
         let found = app.services.chain.list_transactions(&filter, part).await?.items;
+        // Fees of a part of the block would look like those of all of it.
         if found.is_empty() {
-            break;
+            return Err(DialectError::Moved);
         }
         offset += found.len() as u64;
         for transaction in found {

@@ -21,7 +21,8 @@ const GWEI: u128 = 1_000_000_000;
 /// Prices in wei.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Prices {
-    base_fee: u128,
+    /// None on a chain without base fees.
+    base_fee: Option<u128>,
     safe: u128,
     proposed: u128,
     fast: u128,
@@ -39,7 +40,8 @@ pub(super) async fn dispatch(app: &App, action: &str, params: &Params) -> Result
                 "SafeGasPrice": gwei(prices.safe),
                 "ProposeGasPrice": gwei(prices.proposed),
                 "FastGasPrice": gwei(prices.fast),
-                "suggestBaseFee": gwei(prices.base_fee),
+                // As in all of its lists, an empty text is what is not known.
+                "suggestBaseFee": prices.base_fee.map(gwei).unwrap_or_default(),
                 "gasUsedRatio": ratios.join(","),
             })))
         }
@@ -48,7 +50,7 @@ pub(super) async fn dispatch(app: &App, action: &str, params: &Params) -> Result
             let blocks = blocks().await?.items;
             let prices = prices(app, &blocks).await?;
             let waited: u64 = match price {
-                price if price < prices.base_fee => {
+                price if prices.base_fee.is_some_and(|base_fee| price < base_fee) => {
                     return Err(Failure::text("Error! The gas price is below the base fee of the next block"));
                 }
                 price if price >= prices.fast => 1,
@@ -56,7 +58,9 @@ pub(super) async fn dispatch(app: &App, action: &str, params: &Params) -> Result
                 price if price >= prices.safe => 5,
                 _ => 10,
             };
-            Ok(Answer::text((waited * block_seconds(&blocks)).to_string()))
+            let seconds = block_seconds(&blocks)
+                .ok_or_else(|| Failure::text("Error! The time between blocks is unknown: one block is indexed"))?;
+            Ok(Answer::text((waited * seconds).to_string()))
         }
         _ => Err(Failure::unknown_action()),
     }
@@ -66,29 +70,36 @@ async fn prices(app: &App, blocks: &[Block]) -> Result<Prices, Failure> {
     let latest = blocks.first().ok_or(DialectError::NothingIndexed)?;
     let means = app.services.chain.list_gas_prices(BLOCKS).await?;
     let means: Vec<U256> = means.into_iter().filter_map(|block| block.mean).collect();
-    Ok(prices_of(next_base_fee(latest), means.into_iter().map(|mean| mean.saturating_to()).collect()))
+    // A mean of prices of 128 bits has no more.
+    prices_of(next_base_fee(latest), means.into_iter().map(|mean| mean.saturating_to()).collect())
+        .ok_or_else(|| Failure::text("Error! No transaction of the newest blocks has a gas price"))
 }
 
-/// The lowest, the median and the highest of the mean prices, but not less than the next base fee.
-fn prices_of(base_fee: u128, mut means: Vec<u128>) -> Prices {
+/// The lowest, the median and the highest of the mean prices, but not less than the next base fee. None if nothing tells a price.
+fn prices_of(base_fee: Option<u128>, mut means: Vec<u128>) -> Option<Prices> {
     means.sort_unstable();
-    let price = |index: usize| means.get(index).copied().unwrap_or(base_fee).max(base_fee);
-    Prices { base_fee, safe: price(0), proposed: price(means.len() / 2), fast: price(means.len().saturating_sub(1)) }
+    let price = |index: usize| means.get(index).copied().max(base_fee);
+    Some(Prices {
+        base_fee,
+        safe: price(0)?,
+        proposed: price(means.len() / 2)?,
+        fast: price(means.len().saturating_sub(1))?,
+    })
 }
 
-/// The base fee of the block after this one.
-fn next_base_fee(block: &Block) -> u128 {
-    let Some(fee) = block.base_fee_per_gas else { return 0 };
+/// The base fee of the block after this one; None on a chain without base fees.
+fn next_base_fee(block: &Block) -> Option<u128> {
+    let fee = block.base_fee_per_gas?;
     let (used, target) = (u128::from(block.gas_used), u128::from(block.gas_limit) / ELASTICITY);
     if target == 0 {
-        return fee;
+        return Some(fee);
     }
     let change = |difference: u128| fee.saturating_mul(difference) / target / MAX_CHANGE;
-    match used.cmp(&target) {
+    Some(match used.cmp(&target) {
         std::cmp::Ordering::Equal => fee,
         std::cmp::Ordering::Greater => fee.saturating_add(change(used - target).max(1)),
         std::cmp::Ordering::Less => fee.saturating_sub(change(target - used)),
-    }
+    })
 }
 
 fn ratio(block: &Block) -> f64 {
@@ -97,14 +108,11 @@ fn ratio(block: &Block) -> f64 {
     used / limit
 }
 
-/// The mean time between blocks, at least a second.
-fn block_seconds(newest_first: &[Block]) -> u64 {
-    match (newest_first.first(), newest_first.last()) {
-        (Some(newest), Some(oldest)) if newest.number > oldest.number => {
-            (newest.timestamp.saturating_sub(oldest.timestamp) / (newest.number - oldest.number)).max(1)
-        }
-        _ => 1,
-    }
+/// The mean time between blocks, at least a second. None if there are not two blocks.
+fn block_seconds(newest_first: &[Block]) -> Option<u64> {
+    let (newest, oldest) = (newest_first.first()?, newest_first.last()?);
+    let seconds = newest.timestamp.saturating_sub(oldest.timestamp);
+    Some(seconds.checked_div(newest.number - oldest.number)?.max(1))
 }
 
 /// Wei as a decimal number of gwei.
@@ -126,13 +134,25 @@ mod tests {
     #[test]
     fn the_next_base_fee_follows_the_gas_used() {
         let block = |gas_used| Block { gas_used, gas_limit: 200, base_fee_per_gas: Some(800), ..Block::sample() };
-        assert_eq!([100, 200, 0, 101].map(|used| next_base_fee(&block(used))), [800, 900, 700, 801]);
-        assert_eq!(next_base_fee(&Block { base_fee_per_gas: None, ..block(1) }), 0);
+        assert_eq!([100, 200, 0, 101].map(|used| next_base_fee(&block(used))), [800, 900, 700, 801].map(Some));
+        assert_eq!(next_base_fee(&Block { base_fee_per_gas: None, ..block(1) }), None);
     }
 
     #[test]
     fn no_price_is_below_the_base_fee() {
-        assert_eq!(prices_of(5, vec![9, 1, 7]), Prices { base_fee: 5, safe: 5, proposed: 7, fast: 9 });
-        assert_eq!(prices_of(5, vec![]), Prices { base_fee: 5, safe: 5, proposed: 5, fast: 5 });
+        let base_fee = Some(5);
+        assert_eq!(prices_of(base_fee, vec![9, 1, 7]), Some(Prices { base_fee, safe: 5, proposed: 7, fast: 9 }));
+        assert_eq!(prices_of(base_fee, vec![]), Some(Prices { base_fee, safe: 5, proposed: 5, fast: 5 }));
+    }
+
+    #[test]
+    fn what_no_block_tells_is_unknown() {
+        let base_fee = None;
+        assert_eq!(prices_of(base_fee, vec![9, 1, 7]), Some(Prices { base_fee, safe: 1, proposed: 7, fast: 9 }));
+        assert_eq!(prices_of(base_fee, vec![]), None);
+        let block = |number, timestamp| Block { number, timestamp, ..Block::sample() };
+        assert_eq!(block_seconds(&[block(9, 130), block(7, 100)]), Some(15));
+        assert_eq!(block_seconds(&[block(9, 130)]), None);
+        assert_eq!(block_seconds(&[]), None);
     }
 }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use client_address::Client;
-use domain::{B256, BlockRange, InternalFilter, InternalTransaction, PageRequest, TracedRange};
+use domain::{B256, BlockNumber, BlockRange, InternalFilter, InternalTransaction, PageRequest, TracedRange};
 use serde_json::{Value, json};
 
 use super::{
     answer::{Answer, Failure},
+    coverage::Asked,
     params::{MAX_ROWS, PageParams, Params},
+    rows::or_empty,
 };
 use crate::app::App;
 
@@ -19,24 +21,35 @@ const NONE_FOUND: &str = "No transactions found";
 pub(super) async fn list(app: &Arc<App>, client: Client, params: &Params) -> Result<Answer, Failure> {
     let _permit = app.permit(client).await?;
     let page = params.page(MAX_ROWS)?;
-    let found = match params.find_hash("txhash")? {
+    let (found, from) = match params.find_hash("txhash")? {
         Some(hash) => of_transaction(app, hash, page).await?,
         None => {
             let blocks = params.block_range("startblock", "endblock")?;
             let filter =
                 InternalFilter { address: params.find_address("address")?, blocks, ..InternalFilter::default() };
-            of_blocks(app, filter, page).await?
+            (of_blocks(app, filter, page).await?, blocks.from)
         }
     };
     let rows: Vec<Value> = found.iter().map(row).collect();
-    if rows.is_empty() { Err(Failure::empty(NONE_FOUND)) } else { Ok(Answer::Result(rows.into())) }
+    let asked = Asked { from, skip: page.skip };
+    let known_since = asked.known_since(app).await?;
+    match known_since {
+        _ if rows.is_empty() => Err(asked.none_found(NONE_FOUND, known_since)),
+        Some(first) => Ok(Answer::Since(first, rows.into())),
+        None => Ok(Answer::Result(rows.into())),
+    }
 }
 
-async fn of_transaction(app: &App, hash: B256, page: PageParams) -> Result<Vec<InternalTransaction>, Failure> {
-    let Some(transaction) = app.services.chain.find_transaction(hash).await? else { return Ok(Vec::new()) };
+/// With the block of the transaction; None if it is in no indexed block.
+async fn of_transaction(
+    app: &App,
+    hash: B256,
+    page: PageParams,
+) -> Result<(Vec<InternalTransaction>, Option<BlockNumber>), Failure> {
+    let Some(transaction) = app.services.chain.find_transaction(hash).await? else { return Ok((Vec::new(), None)) };
     let (found, traced_range) = read(app, &InternalFilter::of(hash), page).await?;
     check_traced(app, traced_range, BlockRange::only(transaction.block_number)).await?;
-    Ok(found)
+    Ok((found, Some(transaction.block_number)))
 }
 
 async fn of_blocks(app: &App, filter: InternalFilter, page: PageParams) -> Result<Vec<InternalTransaction>, Failure> {
@@ -82,8 +95,6 @@ async fn check_traced(app: &App, traced_range: TracedRange, blocks: BlockRange) 
 fn row(found: &InternalTransaction) -> Value {
     let event = &found.event;
     let party = event.to.map(|to| format!("{to:#x}")).unwrap_or_default();
-    // Logs, which tell moves of coins where there are no traces, do not tell the gas.
-    let gas = |gas: u64| if event.kind.is_traced() { gas.to_string() } else { String::new() };
     let (to, created) = if event.kind.is_creation() { (String::new(), party) } else { (party, String::new()) };
     json!({
         "blockNumber": found.block_number.to_string(),
@@ -95,8 +106,8 @@ fn row(found: &InternalTransaction) -> Value {
         "contractAddress": created,
         "input": "",
         "type": event.kind.name(),
-        "gas": gas(event.gas),
-        "gasUsed": gas(event.gas_used),
+        "gas": or_empty(event.known_gas()),
+        "gasUsed": or_empty(event.known_gas_used()),
         "traceId": event.position.to_string(),
         "isError": if event.error.is_some() { "1" } else { "0" },
         "errCode": event.error.clone().unwrap_or_default(),

@@ -217,18 +217,26 @@ impl Params {
         self.find(name).map(parse).transpose()
     }
 
-    /// A boundary of a block range: a number, or a tag.
+    /// A boundary of a block range: a number, or the tag of the first block. Other tags are refused: without its boundary, a list
+    /// would be that of other blocks.
     fn find_block(&self, name: &str) -> Result<Option<u64>, Failure> {
-        match self.find(name).map(str::to_ascii_lowercase).as_deref() {
-            None | Some("latest" | "pending" | "safe" | "finalized") => Ok(None),
+        match self.find_tag(name).as_deref() {
             Some("earliest") => Ok(Some(0)),
-            Some(_) => self.find_number(name),
+            Some(_) | None => self.find_number(name),
         }
+    }
+
+    fn find_tag(&self, name: &str) -> Option<String> {
+        self.find(name).map(str::to_ascii_lowercase)
     }
 
     /// `first` and `last` are the names of the two parameters.
     pub(super) fn block_range(&self, first: &str, last: &str) -> Result<BlockRange, Failure> {
-        Ok(BlockRange { from: self.find_block(first)?, to: self.find_block(last)? })
+        let to = match self.find_tag(last).as_deref() {
+            Some("latest" | "pending") => None,
+            _ => self.find_block(last)?,
+        };
+        Ok(BlockRange { from: self.find_block(first)?, to })
     }
 
     /// A page of at most `most` rows. Unlike Etherscan's, any page can be requested.
@@ -358,6 +366,19 @@ mod tests {
         let params = params("StartBlock=7&ENDBLOCK=&Address=+");
         assert_eq!(params.find("startblock"), Some("7"));
         assert_eq!((params.find("endblock"), params.find("address")), (None, None));
+    }
+
+    #[test]
+    fn a_boundary_that_is_not_known_is_refused() {
+        let range =
+            |query: &str| params(query).block_range("startblock", "endblock").map(|range| (range.from, range.to)).ok();
+        assert_eq!(range("startblock=earliest&endblock=latest"), Some((Some(0), None)));
+        assert_eq!(range("endblock=0x10"), Some((None, Some(16))));
+        for query in
+            ["startblock=latest", "startblock=pending", "startblock=safe", "endblock=safe", "endblock=finalized"]
+        {
+            assert_eq!(range(query), None, "{query}");
+        }
     }
 
     #[test]

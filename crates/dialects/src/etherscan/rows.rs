@@ -10,14 +10,16 @@ use alloy_primitives::Address;
 use axum::body::Body;
 use client_address::Client;
 use contracts::Interface;
-use domain::{B256, Bytes, Selector, Transaction};
+use domain::{B256, BlockNumber, Bytes, Selector, Transaction};
 use futures::stream;
 use serde_json::Value;
 
-use super::answer::{Answer, Failure};
+use super::{
+    answer::{Answer, Failure},
+    coverage::Asked,
+};
 use crate::{app::App, error::DialectError};
 
-const HEAD: &str = r#"{"status":"1","message":"OK","result":["#;
 const TAIL: &str = "]}";
 /// For a whole list: a client that reads more slowly gets no more of it.
 const MAX_TIME: Duration = Duration::from_secs(120);
@@ -41,6 +43,8 @@ struct Writing<R> {
     rows: R,
     /// Rows that are read but not sent.
     pending: Option<Vec<Value>>,
+    /// The first indexed block, if the list begins before it.
+    known_since: Option<BlockNumber>,
     is_first: bool,
     is_done: bool,
 }
@@ -51,18 +55,27 @@ pub(super) async fn send(
     client: Client,
     mut rows: impl Rows,
     empty: &'static str,
+    asked: Asked,
 ) -> Result<Answer, Failure> {
     let first = {
         let _permit = app.permit(client).await?;
         rows.next().await?
     };
+    let known_since = asked.known_since(app).await?;
     if first.is_empty() {
-        return Err(Failure::empty(empty));
+        return Err(asked.none_found(empty, known_since));
     }
     let app = Arc::clone(app);
     let started = Instant::now();
-    let writing = Writing { app, client, started, rows, pending: Some(first), is_first: true, is_done: false };
+    let pending = Some(first);
+    let writing = Writing { app, client, started, rows, pending, known_since, is_first: true, is_done: false };
     Ok(Answer::Stream(Body::from_stream(stream::try_unfold(writing, write_part))))
+}
+
+/// The envelope up to the first row.
+fn head(known_since: Option<BlockNumber>) -> String {
+    let known_since = known_since.map(|first| format!(r#""firstIndexedBlock":{first},"#));
+    format!(r#"{{"status":"1","message":"OK",{}"result":["#, known_since.unwrap_or_default())
 }
 
 async fn write_part<R: Rows>(mut writing: Writing<R>) -> Result<Option<(String, Writing<R>)>, DialectError> {
@@ -82,8 +95,10 @@ async fn write_part<R: Rows>(mut writing: Writing<R>) -> Result<Option<(String, 
         part.push_str(TAIL);
     }
     for row in rows {
-        part.push_str(if writing.is_first { HEAD } else { "," });
-        writing.is_first = false;
+        match std::mem::replace(&mut writing.is_first, false) {
+            true => part.push_str(&head(writing.known_since)),
+            false => part.push(','),
+        }
         part.push_str(&row.to_string());
     }
     Ok(Some((part, writing)))

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{Answer, Failure},
+    coverage::Asked,
     params::{MAX_ROWS, PageParams, Params},
     rows::{Rows, send},
 };
@@ -55,7 +56,8 @@ async fn list_holders(app: &Arc<App>, client: Client, params: &Params) -> Result
     if params.find("sort").is_none() {
         page.order = domain::Order::NewestFirst;
     }
-    send(app, client, HolderRows { app: Arc::clone(app), token, page }, "No token holder found").await
+    let asked = Asked { from: None, skip: page.skip };
+    send(app, client, HolderRows { app: Arc::clone(app), token, page }, "No token holder found", asked).await
 }
 
 impl Rows for HolderRows {

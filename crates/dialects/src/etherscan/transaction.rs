@@ -16,7 +16,8 @@ pub(super) async fn dispatch(app: &App, action: &str, params: &Params) -> Result
     let transaction = app.services.chain.find_transaction(params.hash("txhash")?).await?;
     Ok(Answer::Result(match (action, transaction.map(|transaction| transaction.outcome())) {
         ("getstatus", Some(Outcome::Failed)) => json!({ "isError": "1", "errDescription": "execution failed" }),
-        ("getstatus", _) => json!({ "isError": "0", "errDescription": "" }),
+        ("getstatus", Some(Outcome::Succeeded)) => json!({ "isError": "0", "errDescription": "" }),
+        ("getstatus", Some(Outcome::Unknown) | None) => json!({ "isError": "", "errDescription": "" }),
         (_, Some(Outcome::Succeeded)) => json!({ "status": "1" }),
         (_, Some(Outcome::Failed)) => json!({ "status": "0" }),
         // Etherscan's answer for an unknown transaction, too.

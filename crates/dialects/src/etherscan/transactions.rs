@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{Answer, Failure},
+    coverage::Asked,
     params::{MAX_ROWS, PageParams, Params},
     rows::{FunctionNames, LongInputs, Rows, input_text, method_id, or_empty, send},
 };
@@ -43,7 +44,8 @@ pub(super) async fn list(app: &Arc<App>, client: Client, params: &Params) -> Res
         names: FunctionNames::new(Arc::clone(app)),
         app: Arc::clone(app),
     };
-    send(app, client, rows, "No transactions found").await
+    let asked = Asked { from: rows.filter.blocks.from, skip: page.skip };
+    send(app, client, rows, "No transactions found", asked).await
 }
 
 /// Bounds a range, so that blocks that are indexed meanwhile do not move the pages.
@@ -93,7 +95,11 @@ impl TransactionRows {
             "value": transaction.value.to_string(),
             "gas": or_empty(transaction.gas_limit),
             "gasPrice": transaction.gas_price.to_string(),
-            "isError": if transaction.succeeded { "0" } else { "1" },
+            "isError": match transaction.outcome() {
+                Outcome::Succeeded => "0",
+                Outcome::Failed => "1",
+                Outcome::Unknown => "",
+            },
             "txreceipt_status": match transaction.outcome() {
                 Outcome::Succeeded => "1",
                 Outcome::Failed => "0",

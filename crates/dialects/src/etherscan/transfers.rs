@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{Answer, Failure},
+    coverage::Asked,
     params::{MAX_ROWS, PageParams, Params},
     rows::{FunctionNames, LongInputs, Rows, method_id, or_empty, send},
     transactions::up_to,
@@ -53,12 +54,13 @@ pub(super) async fn list(app: &Arc<App>, client: Client, kind: TokenKind, params
     let mut page = params.page(MAX_ROWS)?;
     let tip = app.tip().await?.number;
     let filter = filter(params, tip)?;
+    let asked = Asked { from: filter.blocks.from, skip: page.skip };
     let mut position = 0;
     if let Some(token) = filter.token {
         // The transfers of one token are of one kind, so that the page is found without a scan.
         let known = app.services.chain.find_token(token).await?;
         if known.is_none_or(|known| known.kind != kind) {
-            return Err(Failure::empty("No transactions found"));
+            return Err(asked.none_found("No transactions found", asked.known_since(app).await?));
         }
         position = std::mem::take(&mut page.skip);
     }
@@ -75,7 +77,7 @@ pub(super) async fn list(app: &Arc<App>, client: Client, kind: TokenKind, params
         names: FunctionNames::new(Arc::clone(app)),
         app: Arc::clone(app),
     };
-    send(app, client, rows, "No transactions found").await
+    send(app, client, rows, "No transactions found", asked).await
 }
 
 impl Rows for TransferRows {
@@ -152,11 +154,10 @@ impl TransferRows {
             "functionName": function,
             "confirmations": self.tip.saturating_sub(transfer.block_number).to_string(),
         });
-        let (token_id, value) = (event.token_id.unwrap_or_default().to_string(), event.value.to_string());
+        let (token_id, value) = (or_empty(event.token_id), event.value.to_string());
         let amount = match self.kind {
             TokenKind::Bep20 => {
-                let decimals = transfer.token_decimals.map(|decimals| decimals.to_string()).unwrap_or_default();
-                json!({ "value": value, "tokenDecimal": decimals })
+                json!({ "value": value, "tokenDecimal": or_empty(transfer.token_decimals) })
             }
             TokenKind::Bep721 => json!({ "tokenID": token_id, "tokenDecimal": "0" }),
             TokenKind::Bep1155 => json!({ "tokenID": token_id, "tokenValue": value }),

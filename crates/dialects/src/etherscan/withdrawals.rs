@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{Answer, Failure},
+    coverage::Asked,
     params::{MAX_ROWS, PageParams, Params},
     rows::{Rows, send},
     transactions::up_to,
@@ -30,7 +31,8 @@ pub(super) async fn list(app: &Arc<App>, client: Client, params: &Params) -> Res
     let tip = app.tip().await?.number;
     let blocks = up_to(params.block_range("startblock", "endblock")?, tip);
     let filter = CreditFilter { blocks, ..CreditFilter::of(address, CreditClass::Withdrawals) };
-    send(app, client, WithdrawalRows { app: Arc::clone(app), filter, page }, "No transactions found").await
+    let asked = Asked { from: blocks.from, skip: page.skip };
+    send(app, client, WithdrawalRows { app: Arc::clone(app), filter, page }, "No transactions found", asked).await
 }
 
 impl Rows for WithdrawalRows {

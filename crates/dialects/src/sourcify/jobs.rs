@@ -99,6 +99,8 @@ fn error_code(verdict: &JobVerdict) -> Option<&'static str> {
         JobVerdict::Failed(JobFailure::NoCode) => "contract_not_deployed",
         JobVerdict::Failed(JobFailure::CompilerVersion) => "invalid_parameter",
         JobVerdict::Failed(JobFailure::NodeUnavailable) => "cannot_fetch_bytecode",
-        JobVerdict::Failed(_) => "internal_error",
+        JobVerdict::Failed(JobFailure::CompilerUnavailable | JobFailure::StoreUnavailable | JobFailure::Internal) => {
+            "internal_error"
+        }
     })
 }

@@ -60,6 +60,10 @@ pub(super) async fn list_contracts(
             }
         }
     }
+    // Nothing after an unknown entry would look like the end of the list.
+    if after.is_some() {
+        return Err(SourcifyError::invalid("afterMatchId is not the matchId of a verified contract"));
+    }
     Ok(Json(json!({ "results": results })))
 }
 

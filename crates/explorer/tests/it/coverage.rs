@@ -83,6 +83,47 @@ async fn numbers_say_since_which_block_they_are() {
 }
 
 #[tokio::test]
+async fn lists_in_etherscans_format_say_since_which_block_they_are() {
+    let (node, _) = DevNode::with_traffic(200).await;
+    let first = node.chain.head().number / 2;
+    let explorer = Launch::run(&node.url()).argument("--start-block", first).start().await;
+    node.wait_for(&explorer).await;
+    let ask = async |query: String| explorer.json(&format!("/api?module={query}")).await;
+    let listed = explorer.json("/api/v1/transactions").await;
+    let sender = listed["transactions"][0]["fromAddress"].as_str().unwrap();
+    let txlist = format!("account&action=txlist&address={sender}");
+    let since = ask(txlist.clone()).await;
+    assert_eq!((&since["message"], &since["firstIndexedBlock"]), (&json!("OK"), &json!(first)));
+    let known = ask(format!("{txlist}&startblock={first}")).await;
+    assert_eq!(known, json!({ "status": "1", "message": "OK", "result": since["result"] }), "nothing is missing");
+
+    // What happened before is not known, which is not nothing.
+    let nobody = format!("0x{}", "77".repeat(20));
+    let unknown = format!("Error! The index begins with block {first}");
+    for query in [
+        format!("account&action=txlist&address={nobody}"),
+        format!("account&action=tokentx&address={nobody}"),
+        format!("account&action=tokennfttx&contractaddress={nobody}"),
+        format!("account&action=getminedblocks&address={nobody}"),
+        format!("account&action=txsBeaconWithdrawal&address={nobody}"),
+        format!("token&action=tokenholderlist&contractaddress={nobody}"),
+        "block&action=getblocknobytime&timestamp=1&closest=after".to_owned(),
+        "block&action=getblocknobytime&timestamp=1&closest=before".to_owned(),
+    ] {
+        let answer = ask(query.clone()).await;
+        assert_eq!((&answer["status"], &answer["message"]), (&json!("0"), &json!("NOTOK")), "{query}: {answer}");
+        assert!(answer["result"].as_str().is_some_and(|reason| reason.starts_with(&unknown)), "{query}: {answer}");
+    }
+    let none = json!({ "status": "0", "message": "No transactions found", "result": [] });
+    assert_eq!(ask(format!("account&action=txlist&address={nobody}&startblock={first}")).await, none);
+    assert_eq!(
+        ask(format!("account&action=txlist&address={nobody}&page=2&offset=10")).await,
+        none,
+        "the end of a list"
+    );
+}
+
+#[tokio::test]
 async fn an_empty_index_has_no_first_block() {
     let node = DevNode::start().await;
     let explorer = Launch::run(&node.url()).argument("--start-block", 1_000).start().await;

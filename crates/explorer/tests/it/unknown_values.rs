@@ -170,6 +170,30 @@ async fn the_supply_is_unknown_if_the_index_does_not_have_all_transfers() {
 }
 
 #[tokio::test]
+async fn a_contract_whose_code_was_not_read_is_not_called_unverified() {
+    let dev = DevNode::start().await;
+    let node = FaultyNode::start(&dev.chain, 1, Script::default()).await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    node.set_behavior(Script { faults: vec![("eth_getCode", Fault::Status(503), 1.0)], ..Script::default() });
+    let contract = Token::deploy(&dev, 4, "Transfer(address,address,uint256)").await.address;
+    node.wait_for(&explorer).await;
+    let unknown = "Unknown: the code has not been read from the node.";
+    let page = explorer.get(&format!("/address/{contract}")).await.text;
+    assert!(page.contains(unknown) && !page.contains(">not verified<"), "{page}");
+    let page = explorer.get(&format!("/address/{contract}?tab=contract")).await.text;
+    assert!(page.contains("Whether this contract is verified is unknown"), "{page}");
+    assert!(!page.contains("This contract is not verified"), "{page}");
+
+    node.set_behavior(Script::default());
+    eventually("the code is read", async || {
+        let page = explorer.get(&format!("/address/{contract}?tab=contract")).await.text;
+        (page.contains("This contract is not verified.") && page.contains(">not verified<")).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_token_that_was_not_read_yet_has_no_name_and_no_decimals() {
     let dev = DevNode::start().await;
     let pieces = Token::deploy(&dev, 4, "Transfer(address,address,uint256)").await;

@@ -168,14 +168,17 @@ impl RawTransaction {
         self.input.as_ref().or(self.data.as_ref()).map(|data| data.0.clone()).unwrap_or_default()
     }
 
-    /// The gas price if the receipt does not contain it. An L1 deposit pays nothing here.
-    pub(crate) fn price_at(&self, base_fee: Option<u128>) -> u128 {
+    /// The gas price if the receipt does not contain it. None if it cannot be told: a type of transaction that pays for its gas has
+    /// the fields for it. An L1 deposit pays nothing here, and other types of some chains have no price.
+    pub(crate) fn price_at(&self, base_fee: Option<u128>) -> Option<u128> {
+        /// Of the types that every chain has: legacy, access list, EIP-1559, blobs and delegation.
+        const LAST_COMMON_TYPE: u64 = 4;
         let computed = || {
-            let most = self.max_fee_per_gas?.0;
-            let base = base_fee.unwrap_or_default();
-            let tip = self.max_priority_fee_per_gas.unwrap_or_default().0;
-            Some(base.saturating_add(tip).min(most))
+            let (most, tip) = (self.max_fee_per_gas?.0, self.max_priority_fee_per_gas?.0);
+            // No price that is computed is above what the transaction allows.
+            Some(base_fee?.saturating_add(tip).min(most))
         };
-        self.gas_price.map(|price| price.0).or_else(computed).unwrap_or_default()
+        let has_no_price = self.tx_type.is_some_and(|tx_type| tx_type.0 > LAST_COMMON_TYPE);
+        self.gas_price.map(|price| price.0).or_else(computed).or(has_no_price.then_some(0))
     }
 }

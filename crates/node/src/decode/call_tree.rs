@@ -43,7 +43,7 @@ fn read_tree(outermost: &str) -> Result<CallTree, sonic_rs::Error> {
 /// A call, and those inside it as JSON.
 fn read_frame(call: &str, depth: u32) -> Result<(TracedFrame, Vec<&str>), sonic_rs::Error> {
     let mut frame = TracedFrame { depth, ..TracedFrame::default() };
-    let mut inner = Vec::new();
+    let (mut inner, mut has_sender, mut has_gas) = (Vec::new(), false, false);
     for field in to_object_iter(call) {
         let (name, value) = field?;
         if value.is_null() {
@@ -51,15 +51,18 @@ fn read_frame(call: &str, depth: u32) -> Result<(TracedFrame, Vec<&str>), sonic_
         }
         match name.as_ref() {
             "type" => frame.kind = value.as_str().unwrap_or_default().chars().take(MAX_KIND_CHARACTERS).collect(),
-            "from" => frame.from = text::<Account20>(&value)?.0,
+            "from" => (frame.from, has_sender) = (text::<Account20>(&value)?.0, true),
             "to" => frame.to = Some(text::<Account20>(&value)?.0),
             "value" => frame.value = text::<Wide>(&value)?.0,
-            "gasUsed" => frame.gas_used = text::<Quantity>(&value)?.0,
+            "gasUsed" => (frame.gas_used, has_gas) = (text::<Quantity>(&value)?.0, true),
             "input" => frame.selector = selector(value.as_str().unwrap_or_default()),
             "error" => frame.error = Some(cut_error(value.as_str().unwrap_or_default())),
             "calls" => inner = to_array_iter(json(&value)?).map(|call| json(&call?)).collect::<Result<_, _>>()?,
             _ => {}
         }
+    }
+    if frame.kind.is_empty() || !has_sender || !has_gas {
+        return Err(sonic_rs::Error::custom("a call without its type, sender or gas"));
     }
     Ok((frame, inner))
 }
@@ -93,6 +96,16 @@ mod tests {
             (Some("execution reverted"), Some([0xa9, 5, 0x9c, 0xbb]))
         );
         assert_eq!((tree.frames[1].value, tree.left_out), (domain::U256::from(7), 0));
+    }
+
+    #[test]
+    fn a_call_that_lacks_what_it_did_is_unreadable() {
+        let inside = call("CALL", "");
+        let read = |inside: &str| read_tree(&call("CALL", &format!(r#","calls":[{inside}]"#))).is_ok();
+        assert!(read(&inside));
+        for field in ["type", "from", "gasUsed"] {
+            assert!(!read(&inside.replace(&format!("\"{field}\""), "\"other\"")), "{field}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use alloy_primitives::U256;
+use alloy_primitives::Address;
 use domain::InternalKind;
 use serde::{Deserialize, Deserializer, de::Error};
 
@@ -68,7 +68,9 @@ impl<'de> Deserialize<'de> for RawFlatCalls {
             if trace.trace_address.len() > MAX_DEPTH {
                 return Err(D::Error::custom("a call that is deeper than the EVM allows"));
             }
-            let (path, mut call) = (trace.trace_address.clone(), read(trace));
+            let path = trace.trace_address.clone();
+            // A call whose parties or coins are missing would be one of the zero address, or none at all.
+            let mut call = read(trace).ok_or_else(|| D::Error::custom("a trace without its parties, value or kind"))?;
             let around = (0..path.len()).rev().find_map(|length| failed.get(path.get(..length)?));
             if let Some(error) = &call.error {
                 failed.insert(path.clone(), error.clone());
@@ -86,34 +88,35 @@ impl<'de> Deserialize<'de> for RawFlatCalls {
     }
 }
 
-fn read(trace: FlatTrace) -> TracedCall {
+/// None if a call lacks its type, or if what moves coins lacks its parties or the amount.
+fn read(trace: FlatTrace) -> Option<TracedCall> {
     let FlatTrace { kind, action, result, error, .. } = trace;
     let result = result.unwrap_or_default();
-    let mut call = TracedCall {
-        kind: None,
-        from: action.from.map(|from| from.0).unwrap_or_default(),
-        to: action.to.map(|to| to.0),
-        value: action.value.map_or(U256::ZERO, |value| value.0),
-        gas: action.gas.map_or(0, |gas| gas.0),
-        gas_used: result.gas_used.map_or(0, |gas| gas.0),
-        error: error.map(|error| cut_error(&normalize_error(error))),
-    };
-    match kind.as_str() {
-        "call" if action.call_type.as_deref() == Some("call") => call.kind = Some(InternalKind::Call),
+    let (kind, from, to, value) = match kind.as_str() {
+        "call" if action.call_type.as_deref()? == "call" => {
+            (Some(InternalKind::Call), action.from?, action.to, action.value?)
+        }
         "create" => {
             let is_salted = action.creation_method.as_deref() == Some("create2");
-            call.kind = Some(if is_salted { InternalKind::Create2 } else { InternalKind::Create });
-            call.to = result.address.map(|created| created.0);
+            let kind = if is_salted { InternalKind::Create2 } else { InternalKind::Create };
+            (Some(kind), action.from?, result.address, action.value?)
         }
         "suicide" | "selfdestruct" => {
-            call.kind = Some(InternalKind::SelfDestruct);
-            call.from = action.address.map(|address| address.0).unwrap_or_default();
-            call.to = action.refund_address.map(|to| to.0);
-            call.value = action.balance.map_or(U256::ZERO, |balance| balance.0);
+            (Some(InternalKind::SelfDestruct), action.address?, action.refund_address, action.balance?)
         }
-        _ => {}
-    }
-    call
+        // Whatever else there is moves no coins.
+        _ => (None, action.from.unwrap_or(Account20(Address::ZERO)), action.to, Wide::default()),
+    };
+    Some(TracedCall {
+        kind,
+        from: from.0,
+        to: to.map(|to| to.0),
+        value: value.0,
+        gas: action.gas.map_or(0, |gas| gas.0),
+        // Failed calls have no result: see `InternalEvent::known_gas_used`.
+        gas_used: result.gas_used.map_or(0, |gas| gas.0),
+        error: error.map(|error| cut_error(&normalize_error(error))),
+    })
 }
 
 /// An error as `callTracer` words it: "Reverted" has another name there, and no error is capitalised.
@@ -129,10 +132,37 @@ fn normalize_error(mut error: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use alloy_primitives::B256;
+    use alloy_primitives::{B256, U256};
 
     use super::*;
     use crate::decode::decode;
+
+    #[test]
+    fn a_trace_that_lacks_what_it_moved_is_unreadable() {
+        let [a, b] = ["01", "02"].map(|byte| format!("0x{}", byte.repeat(20)));
+        let call = format!(r#""callType":"call","from":"{a}","to":"{b}","value":"0x5","gas":"0x9""#);
+        let create = format!(r#""from":"{a}","value":"0x5","gas":"0x9","init":"0x""#);
+        let destroyed = format!(r#""address":"{a}","refundAddress":"{b}","balance":"0x5""#);
+        let read = |kind: &str, action: &str| {
+            let hash = B256::repeat_byte(7);
+            let trace = format!(
+                r#"{{"type":"{kind}","transactionHash":"{hash}","traceAddress":[0],"action":{{{action}}},"result":null}}"#
+            );
+            decode::<RawFlatCalls>(format!(r#"{{"id":1,"result":[{trace}]}}"#).as_bytes()).is_ok()
+        };
+        for (kind, action, fields) in [
+            ("call", &call, &["callType", "from", "value"][..]),
+            ("create", &create, &["from", "value"]),
+            ("suicide", &destroyed, &["address", "balance"]),
+        ] {
+            assert!(read(kind, action), "{kind}");
+            for field in fields {
+                let without = action.replace(&format!("\"{field}\""), "\"other\"");
+                assert!(!read(kind, &without), "{kind} without {field}");
+            }
+        }
+        assert!(read("call", r#""callType":"staticcall""#), "moves nothing");
+    }
 
     #[test]
     fn a_flat_trace_gives_calls_creations_and_self_destructs_with_inherited_errors() {

@@ -108,19 +108,21 @@ pub(super) fn cut_error(error: &str) -> String {
 /// The call, and the calls inside it as JSON.
 fn read_call<'a>(open: &Open<'a>) -> Result<(TracedCall, Vec<&'a str>), sonic_rs::Error> {
     let mut call = TracedCall { error: open.error.clone(), ..TracedCall::default() };
-    let mut inner = Vec::new();
+    let (mut inner, mut has_type, mut has_sender, mut has_gas) = (Vec::new(), false, false, false);
     for field in to_object_iter(open.json) {
         let (name, value) = field?;
         if value.is_null() {
             continue;
         }
         match name.as_ref() {
-            "type" => call.kind = value.as_str().and_then(kind_of),
-            "from" => call.from = text::<Account20>(&value)?.0,
+            "type" => (call.kind, has_type) = (value.as_str().and_then(kind_of), value.is_str()),
+            "from" => (call.from, has_sender) = (text::<Account20>(&value)?.0, true),
             "to" => call.to = Some(text::<Account20>(&value)?.0),
+            // Tracers leave out a value of zero.
             "value" => call.value = text::<Wide>(&value)?.0,
             "gas" => call.gas = text::<Quantity>(&value)?.0,
-            "gasUsed" => call.gas_used = text::<Quantity>(&value)?.0,
+            "gasUsed" => (call.gas_used, has_gas) = (text::<Quantity>(&value)?.0, true),
+            // Whatever it is, the call failed.
             "error" => call.error = Some(cut_error(value.as_str().unwrap_or_default())),
             "calls" => {
                 let calls = json(&value)?;
@@ -128,6 +130,11 @@ fn read_call<'a>(open: &Open<'a>) -> Result<(TracedCall, Vec<&'a str>), sonic_rs
             }
             _ => {}
         }
+    }
+    // A call of an unknown kind would be left out, one of nobody would be of the zero address, and one without its gas used none.
+    let needs_gas = call.kind.is_some_and(|kind| kind != InternalKind::SelfDestruct);
+    if !has_type || (call.kind.is_some() && !has_sender) || (needs_gas && !has_gas) {
+        return Err(sonic_rs::Error::custom("a call without its type, sender or gas"));
     }
     Ok((call, inner))
 }
@@ -173,6 +180,22 @@ mod tests {
             ]
         );
         assert_eq!((calls[0].value, calls[0].gas, calls[0].gas_used), (U256::from(7), 3, 2));
+    }
+
+    #[test]
+    fn a_call_that_lacks_what_it_did_is_unreadable() {
+        let (a, b) = (address(1), address(2));
+        let inner = format!(r#"{{"type":"CALL","from":"{a}","to":"{b}","value":"0x7","gas":"0x3","gasUsed":"0x2"}}"#);
+        let read = |inner: &str| {
+            read_calls(&format!(
+                r#"{{"type":"CALL","from":"{a}","to":"{b}","value":"0x0","gas":"0x9","gasUsed":"0x8","calls":[{inner}]}}"#
+            ))
+        };
+        assert_eq!(read(&inner).unwrap().calls.len(), 1);
+        for field in ["type", "from", "gasUsed"] {
+            let without = inner.replace(&format!("\"{field}\""), "\"other\"");
+            assert!(read(&without).is_err(), "{field}");
+        }
     }
 
     #[test]

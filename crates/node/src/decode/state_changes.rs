@@ -8,7 +8,7 @@ use serde::{
 use sonic_rs::{JsonValueTrait, LazyValue, to_object_iter};
 
 use super::{
-    quantity::{Account20, Hash, Quantity, Wide},
+    quantity::{Account20, Hash, HexBytes, Quantity, Wide},
     trace::{json, text},
 };
 use crate::traced::{AccountChange, Change, SlotChange, StateChanges};
@@ -113,7 +113,7 @@ fn read_side(account: Option<&str>) -> Result<AccountSide, sonic_rs::Error> {
         match name.as_ref() {
             "balance" => side.balance = Some(text::<Wide>(&value)?.0),
             "nonce" => side.nonce = Some(read_nonce(&value)?),
-            "code" => side.code = Some(value.as_str().unwrap_or_default().len().saturating_sub(2) / 2),
+            "code" => side.code = Some(text::<HexBytes>(&value)?.0.len()),
             "storage" => {
                 for slot in to_object_iter(json(&value)?) {
                     let (slot, value) = slot?;
@@ -183,6 +183,14 @@ mod tests {
         assert_eq!((second.code, second.is_destroyed), (Some(Change { before: 3, after: 0 }), true));
         assert_eq!(second.balance, Some(Change { before: U256::from(9), after: U256::ZERO }));
         assert_eq!(second.nonce, Some(Change { before: 1, after: 0 }));
+    }
+
+    #[test]
+    fn code_that_cannot_be_read_is_not_empty_code() {
+        for code in ["7", "\"6001\"", "\"0x600\""] {
+            let trace = format!(r#"{{"pre":{{"{}":{{"balance":"0x1","code":{code}}}}},"post":{{}}}}"#, address(1));
+            assert!(read_changes(&trace).is_err(), "{code}");
+        }
     }
 
     #[test]

@@ -99,8 +99,25 @@ fn a_missing_gas_price_is_computed() {
     let mut block: RawBlock = read(include_str!("../../fixtures/mainnet.block.json"));
     let tx = &mut block.transactions[2];
     tx.gas_price = None;
-    assert_eq!(tx.price_at(Some(30_000_000_000)), 31_000_000_000);
-    assert_eq!(tx.price_at(Some(49_999_999_999)), 50_000_000_000);
+    assert_eq!(tx.price_at(Some(30_000_000_000)), Some(31_000_000_000));
+    assert_eq!(tx.price_at(Some(49_999_999_999)), Some(50_000_000_000));
+}
+
+#[test]
+fn a_gas_price_that_cannot_be_told_is_not_zero() {
+    let mut block: RawBlock = read(include_str!("../../fixtures/mainnet.block.json"));
+    let mut receipts: Vec<RawReceipt> = read(include_str!("../../fixtures/mainnet.receipts.json"));
+    receipts[2].effective_gas_price = None;
+    let tx = &mut block.transactions[2];
+    tx.gas_price = None;
+    assert_eq!(tx.price_at(None), None, "without the base fee of its block");
+    tx.max_priority_fee_per_gas = None;
+    assert_eq!(tx.price_at(Some(1)), None, "without the tip");
+    tx.tx_type = Some(Quantity(0x7e));
+    assert_eq!(tx.price_at(Some(1)), Some(0), "a deposit has no price");
+    tx.tx_type = Some(Quantity(0));
+    let error = join_receipts(block, receipts).unwrap_err();
+    assert_eq!(error.to_string(), "neither transaction 2 nor its receipt tells the gas price");
 }
 
 #[derive(Debug, Clone)]

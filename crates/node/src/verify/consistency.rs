@@ -3,7 +3,11 @@
 use alloy_primitives::B256;
 use domain::{Block, BlockNumber, CreditEvent, CreditSource, FetchedBlock, Log, Transaction};
 
-use super::{charges::charges, transaction::is_deposit, withdrawals};
+use super::{
+    charges::{UnknownCharge, charges},
+    transaction::is_deposit,
+    withdrawals,
+};
 use crate::decode::{RawBlock, RawLog, RawReceipt, RawTransaction};
 
 /// Why a block or its receipts are inconsistent.
@@ -23,8 +27,12 @@ pub(crate) enum CheckError {
     MismatchedReceipt { index: usize },
     #[error("receipt {index} has no status")]
     NoStatus { index: usize },
+    #[error("neither transaction {index} nor its receipt tells the gas price")]
+    NoGasPrice { index: usize },
     #[error("receipt {index} of a transaction with blobs has no blobGasPrice")]
     NoBlobPrice { index: usize },
+    #[error("the feeCurrency of transaction {index} is no address")]
+    FeeCurrency { index: usize },
     #[error("a log of transaction {index} belongs to another block or transaction")]
     StrayLog { index: usize },
     #[error("a log of transaction {index} is marked as removed")]
@@ -120,7 +128,8 @@ fn transaction(
     }
     let (succeeded, status_known) = (status.unwrap_or(true), status.is_some());
     let to = tx.to.map(|to| to.0);
-    let gas_price = receipt.effective_gas_price.map_or_else(|| tx.price_at(block.base_fee_per_gas), |price| price.0);
+    let told = receipt.effective_gas_price.map(|price| price.0);
+    let gas_price = told.or_else(|| tx.price_at(block.base_fee_per_gas)).ok_or(CheckError::NoGasPrice { index })?;
     // Nodes also return the address of a failed creation.
     let created = receipt.contract_address.filter(|_| to.is_none() && succeeded).map(|address| address.0);
     Ok(Transaction {
@@ -139,12 +148,19 @@ fn transaction(
         gas_limit: tx.gas.map(|gas| gas.0),
         cumulative_gas_used: receipt.cumulative_gas_used.map(|gas| gas.0),
         gas_price,
-        charges: charges(tx, receipt, gas_price, block).ok_or(CheckError::NoBlobPrice { index })?.boxed(),
+        charges: charges(tx, receipt, gas_price, block).map_err(|unknown| unknown_charge(index, unknown))?.boxed(),
         succeeded,
         status_known,
         method: to.and(tx.call_data().first_chunk().copied()),
         input: Transaction::kept_input(&tx.input()),
     })
+}
+
+fn unknown_charge(index: usize, unknown: UnknownCharge) -> CheckError {
+    match unknown {
+        UnknownCharge::BlobPrice => CheckError::NoBlobPrice { index },
+        UnknownCharge::FeeCurrency => CheckError::FeeCurrency { index },
+    }
 }
 
 /// Receipts without a status are possible only before the fork that brought base fees, and typed transactions.
@@ -346,6 +362,24 @@ mod tests {
             receipts.iter_mut().filter(|_| !with_root).for_each(|receipt| receipt.root = None);
             let transactions = join_receipts(frontier(), receipts).unwrap().transactions;
             assert!(!transactions.is_empty() && transactions.iter().all(|tx| tx.succeeded && !tx.status_known));
+        }
+    }
+
+    #[test]
+    fn a_fee_in_an_unreadable_currency_is_not_one_in_the_coin() {
+        let with_currency = |currency: &str| {
+            let mut block = block(BLOCK);
+            let text = format!(r#"{{"result":{currency}}}"#);
+            block.transactions[2].fee_currency = decode(text.as_bytes()).unwrap();
+            join_receipts(block, receipts())
+                .map(|fetched| fetched.transactions[2].charges.as_ref().map(|paid| paid.payment))
+        };
+        assert_eq!(with_currency("null"), Ok(None));
+        assert_eq!(with_currency(r#""0x""#), Ok(None));
+        let dollar = alloy_primitives::Address::repeat_byte(7);
+        assert_eq!(with_currency(&format!(r#""{dollar:#x}""#)), Ok(Some(domain::Payment::Token(dollar))));
+        for unreadable in [r#""cUSD""#, r#""0x1234""#, "7"] {
+            assert_eq!(with_currency(unreadable), Err(CheckError::FeeCurrency { index: 2 }), "{unreadable}");
         }
     }
 

@@ -34,9 +34,9 @@ impl ReadSnapshot {
         newest.map(price).collect()
     }
 
-    fn average_gas_price(&self, tip: &Tip) -> Result<U256, StoreError> {
+    fn average_gas_price(&self, tip: &Tip) -> Result<Option<U256>, StoreError> {
         let before = self.totals_before_newest_filled(tip)?;
-        Ok(tip.totals.mean_gas_price_since(&before).unwrap_or_default())
+        Ok(tip.totals.mean_gas_price_since(&before))
     }
 
     /// The totals before the newest hundred non-empty blocks. Block rows contain cumulative totals, so the block is

@@ -50,7 +50,7 @@ pub(crate) async fn stats(client: &dyn Connection) -> Result<Stats, StoreError> 
         traced_range: progress
             .zip(row.option_u64(next + 3)?)
             .and_then(|(progress, first)| progress.traced_range(first)),
-        average_gas_price: totals.mean_gas_price_since(&before).unwrap_or_default(),
+        average_gas_price: totals.mean_gas_price_since(&before),
     })
 }
 

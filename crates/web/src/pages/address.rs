@@ -23,7 +23,7 @@ use axum::{
     http::HeaderMap,
     response::Response,
 };
-use domain::{Address, CreditClass, CreditFilter, PageRequest};
+use domain::{Address, CreditClass, CreditFilter, InternalFilter, PageRequest};
 use serde::Deserialize;
 
 use self::{
@@ -79,6 +79,8 @@ struct AddressPage {
     imitation: Option<ImitationBanner>,
     /// The name in the verified source.
     source: Option<String>,
+    /// False if the code is not known: then neither is whether its source is verified.
+    is_code_known: bool,
     creator: Option<AddressLink>,
     creation: Option<TransactionLink>,
     is_contract: bool,
@@ -148,12 +150,16 @@ pub(super) async fn show(
     };
     let withdrawal_count = count(CreditClass::Withdrawals).await?;
     let reward_count = count(CreditClass::Issuances).await?;
-    // Without traces, how many there are is not known.
-    let internal_count = match &overview {
-        Some(overview) if overview.traced_range.is_none() => "?".to_owned(),
-        Some(overview) => grouped(overview.internal_tx_count),
-        None => grouped(0),
+    let (internal_count, traced_range) = match &overview {
+        Some(overview) => (overview.internal_tx_count, overview.traced_range),
+        None => {
+            let filter = InternalFilter::touching(address);
+            let found = app.chain.list_internal_transactions(&filter, PageRequest::newest(0)).await?;
+            (found.page.total, found.traced_range)
+        }
     };
+    // Without traces, how many there are is not known.
+    let internal_count = traced_range.map_or_else(|| "?".to_owned(), |_| grouped(internal_count));
     let (summary, token) = overview.map(|overview| (overview.summary, overview.token)).unzip();
     let (creation, token) = (summary.as_ref().and_then(|summary| summary.creation), token.flatten());
     let full = address.to_checksum(None);
@@ -164,12 +170,15 @@ pub(super) async fn show(
         let pager = params.paging.pager(name.path(&full, &format!("{}{shown}", params.filter.query())), total);
         if name.has_file() { pager.with_files() } else { pager }
     });
-    let is_contract = match &account {
-        Some(account) => account.code.is_contract(),
+    let (is_contract, code_hash) = match &account {
+        Some(account) => (account.code.is_contract(), account.code.hash()),
         // What the index knows: where it has read code, or seen a creation.
-        None => creation.is_some() || app.chain.find_code_hash(address).await?.is_some(),
+        None => {
+            let code_hash = app.chain.find_code_hash(address).await?;
+            (creation.is_some() || code_hash.is_some(), code_hash)
+        }
     };
-    let verified = match account.as_ref().and_then(|account| account.code.hash()) {
+    let verified = match code_hash {
         Some(hash) => app.verified.find_verified_summary(address, hash).await?,
         None => None,
     };
@@ -234,6 +243,7 @@ pub(super) async fn show(
             token: token.map(|token| names.token(address, &token.metadata.symbol, &token.metadata.name)),
             imitation,
             source,
+            is_code_known: code_hash.is_some(),
             creator: creation.map(|creation| names.address(creation.creator)),
             creation: creation.map(|creation| TransactionLink::new(creation.tx_hash)),
             address: full,

@@ -136,11 +136,12 @@ fn coin_chart(title: &'static str, days: &[DayFigures], names: &Names, wei: fn(&
 fn gas_price_chart(days: &[DayFigures]) -> Chart {
     let bar = |day: &DayFigures| match day.mean_gas_price {
         Some(mean) => (f64::from(mean), format!("{}: {}", date(day), Amount::gas_price(mean).shown())),
-        None => (0.0, format!("{}: no transactions", date(day))),
+        None => (0.0, format!("{}: no price", date(day))),
     };
-    let highest = days.iter().filter_map(|day| day.mean_gas_price).max().unwrap_or_default();
-    Chart::new("Mean gas price", "", days.iter().map(bar).collect())
-        .with_axes(axes(days, Amount::gas_price(highest).shown().to_owned()))
+    let highest = days.iter().filter_map(|day| day.mean_gas_price).max();
+    let highest =
+        highest.map_or_else(|| "no prices".to_owned(), |highest| Amount::gas_price(highest).shown().to_owned());
+    Chart::new("Mean gas price", "", days.iter().map(bar).collect()).with_axes(axes(days, highest))
 }
 
 fn axes(days: &[DayFigures], highest: String) -> Axes {

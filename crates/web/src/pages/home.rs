@@ -22,7 +22,8 @@ struct Home<'a> {
     latest_block: String,
     transactions: String,
     tokens: String,
-    gas_price: Amount,
+    /// None without a transaction that has a price.
+    gas_price: Option<Amount>,
     charts: Vec<Chart>,
     blocks: Vec<BlockRow>,
     latest: Vec<TransactionRow>,
@@ -56,7 +57,7 @@ pub(super) async fn show(State(app): State<App>) -> Result<Response, PageError> 
             latest_block,
             transactions: grouped(stats.total_transactions),
             tokens: grouped(stats.total_tokens),
-            gas_price: Amount::gas_price(stats.average_gas_price),
+            gas_price: stats.average_gas_price.map(Amount::gas_price),
             charts: vec![transactions_chart(&blocks), gas_price_chart(&blocks, &prices)],
             blocks: blocks.iter().take(SHOWN_ROWS as usize).map(|block| BlockRow::new(block, names)).collect(),
             latest: latest.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect(),
@@ -83,11 +84,13 @@ fn gas_price_chart(blocks: &[Block], prices: &[BlockGasPrice]) -> Chart {
             let gwei = in_units(&mean.to_string(), GWEI_DECIMALS);
             (f64::from(mean), format!("Block {}: {gwei} Gwei", grouped(price.block)))
         }
-        None => (0.0, format!("Block {}: no transactions", grouped(price.block))),
+        None => (0.0, format!("Block {}: no price", grouped(price.block))),
     };
-    let highest = prices.iter().filter_map(|price| price.mean).max().unwrap_or_default();
+    let highest = prices.iter().filter_map(|price| price.mean).max();
+    let highest =
+        highest.map_or_else(|| "no prices".to_owned(), |highest| Amount::gas_price(highest).shown().to_owned());
     Chart::new("Mean gas price", range(blocks), prices.iter().rev().map(bar).collect())
-        .with_axes(Axes::of_blocks(blocks, Amount::gas_price(highest).shown().to_owned()))
+        .with_axes(Axes::of_blocks(blocks, highest))
 }
 
 fn range(blocks: &[Block]) -> String {

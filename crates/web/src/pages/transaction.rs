@@ -60,7 +60,8 @@ struct TransactionPage {
     outcome: &'static str,
     failure: Option<Failure>,
     block: BlockLink,
-    confirmations: String,
+    /// None if the newest block is not known.
+    confirmations: Option<String>,
     time: Moment,
     from: AddressLink,
     to: Option<AddressLink>,
@@ -169,15 +170,18 @@ pub(super) async fn show(
         Some(to) if call.is_some() => app.chain.find_token(to).await?,
         _ => None,
     };
-    let base_fee =
-        app.chain.find_block(BlockId::Number(tx.block_number)).await?.and_then(|block| block.base_fee_per_gas);
+    // A block that was reverted in between is not one without a base fee.
+    let Some(block) = app.chain.find_block(BlockId::Hash(tx.block_hash)).await? else {
+        return app.show_unindexed(hash).await;
+    };
+    let base_fee = block.base_fee_per_gas;
     let currency = Fee::of(&tx, base_fee).currency;
     let paid_in = match currency {
         Some(token) => app.chain.find_token(token).await?,
         None => None,
     };
     let fee = FeeView::new(&tx, base_fee, paid_in.as_ref(), names);
-    let tip = app.sync.borrow().tip.map_or(tx.block_number, |tip| tip.number);
+    let tip = app.sync.borrow().tip.map(|tip| tip.number);
     let summary = SummaryInput {
         tx: &tx,
         method: &method,
@@ -225,7 +229,7 @@ pub(super) async fn show(
             outcome: tx.outcome().name(),
             failure,
             block: BlockLink::new(tx.block_number),
-            confirmations: counted(tip.saturating_sub(tx.block_number) + 1, "confirmation"),
+            confirmations: tip.map(|tip| counted(tip.saturating_sub(tx.block_number) + 1, "confirmation")),
             time,
             from: names.address(tx.from),
             to: tx.to.map(|to| names.address(to)),
@@ -291,7 +295,7 @@ impl<T: Default> Traced<T> {
     pub(super) fn new(traced: Result<Result<Option<T>, NodeError>, NodeCallRefused>) -> Self {
         let (trace, missing) = match traced {
             Ok(Ok(Some(trace))) => (trace, ""),
-            Ok(Ok(None)) => (T::default(), "The node does not trace transactions."),
+            Ok(Ok(None)) => (T::default(), "The node does not trace transactions, or does not have this one."),
             Ok(Err(_)) | Err(_) => (T::default(), "The node could not be asked. Try again shortly."),
         };
         Self { trace, missing }

@@ -43,6 +43,24 @@ async fn receipts_with_a_status_instead_of_a_root_leave_a_block_unproven() {
 }
 
 #[tokio::test]
+async fn a_node_on_another_branch_leaves_a_header_unknown_and_no_block_missing() {
+    let draft = Draft {
+        header: json!({"baseFeePerGas": "0x7"}),
+        transactions: vec![payment(0, json!({}), json!({}))],
+        ..Draft::default()
+    };
+    let node = ReplayNode::start(1, &[draft]).await;
+    let explorer = Launch::run(&node.url()).start().await;
+    node.wait_for(&explorer).await;
+    let header = "/api/v1/blocks/1/header";
+    node.answer("eth_getBlockByNumber", &json!(["0x1", true]), node.block(0));
+    let answer = explorer.get(header).await;
+    assert_eq!((answer.status, &answer.json["code"]), (503, &json!("node_unavailable")), "{}", answer.text);
+    node.answer("eth_getBlockByNumber", &json!(["0x1", true]), node.block(1));
+    assert_eq!(explorer.json(header).await["hash"], node.block(1)["hash"]);
+}
+
+#[tokio::test]
 async fn wrong_indexes_of_logs_are_derived_from_their_order() {
     let log = |data: u64| json!({"address": EMITTER, "topics": [], "data": format!("0x{}", word(data))});
     let of = |nonce: u64, logs: Vec<Value>| payment(nonce, json!({}), json!({"logs": logs}));

@@ -84,6 +84,10 @@ async fn without_a_trace_the_outcome_is_unknown() {
         let rows = explorer.json(&format!("/api?module=account&action=txlist&address={ALICE}")).await;
         let row = &rows["result"][0];
         assert_eq!((&row["txreceipt_status"], &row["statusKnown"]), (&json!(""), &json!(false)));
+        assert_eq!(row["isError"], "");
+        let hash = node.hash(1, 0);
+        let status = explorer.json(&format!("/api?module=transaction&action=getstatus&txhash={hash}")).await;
+        assert_eq!(status["result"], json!({ "isError": "", "errDescription": "" }));
     })
     .await;
 }

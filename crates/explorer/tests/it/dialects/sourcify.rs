@@ -74,6 +74,8 @@ async fn a_contract_is_verified_and_read_in_sourcifys_format() {
     assert_eq!(listed["results"][0]["matchId"], short["matchId"], "{listed}");
     let after = format!("/sourcify/v2/contracts/4242?afterMatchId={}", short["matchId"].as_str().unwrap());
     assert_eq!(fixture.explorer.json(&after).await, json!({ "results": [] }));
+    let unknown = fixture.explorer.get("/sourcify/v2/contracts/4242?afterMatchId=7").await;
+    assert_eq!((unknown.status, &unknown.json["customCode"]), (400, &json!("invalid_parameter")), "{}", unknown.text);
     let everywhere = fixture.explorer.json(&format!("/sourcify/v2/contract/all-chains/{address}")).await;
     assert_eq!(everywhere["results"][0], short);
 

@@ -3,17 +3,22 @@ use serde_json::json;
 use crate::support::{Anvil, DevNode, Fixture, TestExplorer, eventually, expected_state};
 
 #[tokio::test]
-async fn the_stats_of_an_empty_chain_are_zero() {
+async fn the_stats_of_an_empty_chain_are_zero_and_its_gas_price_is_unknown() {
     let node = DevNode::start().await;
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     let expected = json!({
         "latestBlock": 0, "totalTransactions": 0, "totalTokens": 0, "untracedBlocks": 0, "internalTransactionsFrom": 0,
-        "internalTransactionsTo": 0, "avgGasPrice": "0",
+        "internalTransactionsTo": 0, "avgGasPrice": "0", "unknownFields": ["avgGasPrice"],
         "firstIndexedBlock": 0,
         "complete": true,
     });
     eventually("the trace", async || (explorer.json("/api/v1/stats").await == expected).then_some(())).await;
+    let page = explorer.get("/").await.text;
+    assert!(
+        page.contains("<div><span class=\"muted\">Mean gas price</span><strong class=\"muted\">unknown</strong></div>"),
+        "{page}"
+    );
 }
 
 #[tokio::test]
@@ -33,6 +38,7 @@ async fn stats_count_all_transactions_and_average_the_effective_gas_price() {
         "internalTransactionsFrom": 0,
         "internalTransactionsTo": head,
         "avgGasPrice": (prices.iter().sum::<u128>() / count).to_string(),
+        "unknownFields": [],
         "firstIndexedBlock": 0,
         "complete": true,
     });
@@ -75,7 +81,7 @@ async fn a_chain_without_base_fees_has_no_chart_of_them() {
     anvil.wait_for(&explorer).await;
     assert_eq!(explorer.json("/api/v1/blocks/2").await["baseFeePerGas"], json!(null));
     let page = explorer.get("/gas").await.text;
-    assert!(page.contains("Gas used of the limit") && page.contains("This chain has no base fees."), "{page}");
+    assert!(page.contains("Gas used of the limit") && page.contains("This block has no base fee."), "{page}");
     // The label above that sentence, and no chart.
     assert_eq!(page.matches("Base fee").count(), 1, "{page}");
 }

@@ -262,6 +262,7 @@ impl Chain {
             "totalTokens": self.tokens.len(),
             "untracedBlocks": self.untraced_blocks,
             "avgGasPrice": average_gas_price(&blocks, &transactions),
+            "unknownFields": if transactions.is_empty() { json!(["avgGasPrice"]) } else { json!([]) },
             "complete": first == 0,
             "firstIndexedBlock": first,
         });

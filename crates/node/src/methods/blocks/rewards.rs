@@ -15,15 +15,15 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Work {
     uncles: usize,
-    /// Of the list of uncles, in the header.
-    uncles_hash: B256,
+    /// Of the list of uncles, in the header; None if the node does not tell it.
+    uncles_hash: Option<B256>,
 }
 
 impl Work {
     /// None for a block that was not found by work.
     pub(super) fn of(block: &RawBlock) -> Option<Self> {
         block.difficulty.filter(|difficulty| !difficulty.0.is_zero())?;
-        Some(Self { uncles: block.uncles.as_ref().map_or(0, Vec::len), uncles_hash: hash(&block.sha3_uncles)? })
+        Some(Self { uncles: block.uncles.as_ref().map_or(0, Vec::len), uncles_hash: hash(&block.sha3_uncles) })
     }
 
     /// Asks the node for the uncles, of which most blocks have none.
@@ -33,8 +33,12 @@ impl Work {
         rules: RewardRules,
         block: &Block,
     ) -> Result<Vec<CreditEvent>, NodeError> {
+        // Without it, what the protocol paid is not known, which is not nothing.
+        let uncles_hash = self.uncles_hash.ok_or_else(|| {
+            NodeError::invalid_response(RpcMethod::GetBlockByNumber, "a block that was found by work has no sha3Uncles")
+        })?;
         let uncles = fetch_uncles(upstream, block.hash, self.uncles).await?;
-        let hashes = check_uncles(self.uncles_hash, &uncles).map_err(|Contradiction { check, what }| {
+        let hashes = check_uncles(uncles_hash, &uncles).map_err(|Contradiction { check, what }| {
             upstream.verifier().evidence().reject(RejectedBlock { number: block.number, check });
             let host = upstream.verifier().host().to_owned();
             NodeError::InvalidBlock { host, number: block.number, check, what }

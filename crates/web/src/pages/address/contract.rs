@@ -120,11 +120,13 @@ impl TabRequest<'_> {
         let (app, address, server, names) = (self.app, self.address, self.server, self.names);
         let (code_hash, code) = app.interfaces.code_at(address, &app.node_calls).await?.unzip();
         let code = code.unwrap_or_default();
-        let known = self.find_known(address, code_hash).await;
+        let known = self.find_known(address, code_hash).await?;
         let implementations = app.interfaces.implementations(address, &app.node_calls).await?;
         let target = implementations.first().copied();
         let target_known = match target {
-            Some(target) => self.find_known(target, app.interfaces.code_hash_at(target, &app.node_calls).await?).await,
+            Some(target) => {
+                self.find_known(target, app.interfaces.code_hash_at(target, &app.node_calls).await?).await?
+            }
             None => None,
         };
         let diamond = app.interfaces.diamond(address, &implementations, &app.node_calls).await?;
@@ -165,9 +167,14 @@ impl TabRequest<'_> {
         })
     }
 
-    async fn find_known(&self, address: Address, code_hash: Option<B256>) -> Option<VerifiedContract> {
-        let found = self.app.known.find(address, code_hash?).await;
-        found.inspect_err(|error| tracing::debug!(%error, "cannot read the verified contract")).ok().flatten()
+    /// None as well if the code is not known. A record that cannot be read is no unverified contract.
+    async fn find_known(
+        &self,
+        address: Address,
+        code_hash: Option<B256>,
+    ) -> Result<Option<VerifiedContract>, PageError> {
+        let Some(code_hash) = code_hash else { return Ok(None) };
+        Ok(self.app.known.find(address, code_hash).await?)
     }
 }
 
