@@ -49,6 +49,7 @@ mod writer;
 mod writer_heartbeat;
 
 pub use compaction::Compacted;
+pub use indexer::SyncReport;
 pub use maintenance::{ServerVersion, TableSize};
 pub use matching_lock::MatchingLock;
 pub use open_error::OpenError;

@@ -15,7 +15,7 @@ use crate::{
     database::{Database, execute, get},
     database_url::DatabaseUrl,
     error::{describe, is_tls, store_error},
-    indexer,
+    indexer::{self, SyncReport},
     matching_lock::MatchingLock,
     migrations::{MIGRATIONS, Migrations},
     nft_metadata::PostgresNftMetadata,
@@ -174,8 +174,22 @@ impl PostgresStore {
     ///
     /// # Errors
     /// If the database fails.
-    pub fn read_sync(&self) -> BoxFuture<'_, Result<SyncStatus, StoreError>> {
+    pub fn read_sync(&self) -> BoxFuture<'_, Result<SyncReport, StoreError>> {
         Box::pin(async move { indexer::read(&self.database.connection().await?, Instant::now()).await })
+    }
+
+    /// The same as the standby knows it; None while no standby answers reads.
+    ///
+    /// # Errors
+    /// If the standby fails.
+    pub fn read_sync_of_standby(&self) -> BoxFuture<'_, Result<Option<SyncReport>, StoreError>> {
+        Box::pin(async move {
+            let Some((replica, _)) = self.replica.as_ref().filter(|(replica, _)| replica.usable_version().is_some())
+            else {
+                return Ok(None);
+            };
+            indexer::read(&replica.connection().await?, Instant::now()).await.map(Some)
+        })
     }
 
     /// Whether another process has the database open.
