@@ -9,7 +9,9 @@ pub(crate) use store::OlderIndex;
 use store::{RecordImport, Store, StoreError};
 pub(crate) use store_embedded::{ARCHIVED, Inspected, LostRecords, Reindex, Repair, Restoration};
 use store_embedded::{EmbeddedStore, INDEX_VERSION, RECORDS_VERSION, StoreOptions};
-pub(crate) use store_postgres::{Compacted, PostgresStore as SharedStore, QueueNews, Sender, ServerVersion, TableSize};
+pub(crate) use store_postgres::{
+    Compacted, PostgresStore as SharedStore, QueueNews, Sender, ServerVersion, SyncReport, TableSize,
+};
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
 use self::advice::{explain_opening, explain_opening_to_snapshot, explain_reindexing, explain_restoring};

@@ -33,6 +33,7 @@ mod read;
 mod reader;
 mod replica;
 mod rows;
+mod same_chain;
 mod store;
 mod tables;
 #[doc(hidden)]

@@ -131,7 +131,7 @@ async fn listen(
     versions: &Versions,
     listening: &mut Option<oneshot::Sender<Result<(), StoreError>>>,
 ) -> Result<(), StoreError> {
-    let (client, mut connection) = url.connect().await.map_err(store_error)?;
+    let (client, mut connection) = url.connect().await?;
     let messages = poll_fn(move |context| connection.poll_message(context));
     let (receiving, polling) = (receive(messages, versions), poll(&client, versions, listening));
     match select(pin!(receiving), pin!(polling)).await {

@@ -3,9 +3,11 @@
 mod deliverers;
 mod faults;
 mod paused;
+mod readiness;
 #[path = "../../../store-postgres/tests/postgres/server.rs"]
 #[allow(dead_code, reason = "shared with the tests of the store")]
 pub(crate) mod server;
+mod wrong_parts;
 
 use std::collections::BTreeMap;
 
