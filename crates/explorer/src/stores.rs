@@ -118,6 +118,7 @@ impl<'a> Opening<'a> {
     async fn open_database(self, url: &DatabaseUrl, read_url: Option<&DatabaseUrl>) -> anyhow::Result<PostgresStore> {
         let mut options = PostgresOptions { older_index: self.older_index, ..PostgresOptions::default() };
         let Purpose::Service(memory) = self.purpose else {
+            options.accepts_standby = matches!(self.purpose, Purpose::Command | Purpose::Tables);
             return PostgresStore::open(url.reveal(), options).await.map_err(explain_database);
         };
         options.writer_cache_entries = memory.store().writer_cache_entries;

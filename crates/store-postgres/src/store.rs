@@ -91,7 +91,8 @@ impl PostgresStore {
         }
         drop(client);
         let versions = Arc::<Versions>::default();
-        let listener = Listener::start(database.url().clone(), Arc::clone(&versions)).await?;
+        let may_be_standby = options.accepts_standby;
+        let listener = Listener::start(database.url().clone(), Arc::clone(&versions), may_be_standby).await?;
         let pool = database.separate_pool(1)?;
         let writers = Arc::new(Writers::new(pool, Arc::clone(&versions), options.writer_cache_entries));
         let webhook_records = PostgresWebhookRecords::open(database.clone()).await?;

@@ -142,10 +142,7 @@ async fn the_proxy_asks_another_process_when_one_cannot_answer() {
     }
     let (through, _proxy) = proxy([&one, &two]).await;
     cut_off.kill();
-    eventually("one of them is not ready", async || {
-        (one.get("/health/ready").await.status == 503).then_some(())
-    })
-    .await;
+    eventually("one of them is not ready", async || (one.get("/health/ready").await.status == 503).then_some(())).await;
     for _ in 0..10 {
         assert_eq!(through.get("/api/v1/blocks").await.status, 200);
     }

@@ -55,7 +55,14 @@ struct Sharing {
 impl Sharing {
     async fn run(mut self) {
         let mut reported_at: Option<Instant> = None;
+        let mut counted_at: Option<Instant> = None;
         loop {
+            if !self.known.borrow().has_failed && counted_at.is_none_or(|at| at.elapsed() >= HEARTBEAT) {
+                counted_at = Some(Instant::now());
+                if let Err(error) = self.store.webhook_records().read_totals().await {
+                    tracing::debug!(%error, "cannot count the webhooks");
+                }
+            }
             if self.store.is_writer() {
                 let status = self.followed.borrow_and_update().clone();
                 let is_changed = self.show(status.clone());
