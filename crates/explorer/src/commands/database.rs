@@ -19,7 +19,7 @@ pub(crate) async fn run(options: DatabaseOptions) -> anyhow::Result<()> {
         DatabaseCommand::Migrate => OlderIndex::Replace,
         DatabaseCommand::Compact | DatabaseCommand::Size => OlderIndex::Refuse,
     };
-    let location = Location::Database { url, read_url: None };
+    let location = Location::Database { url, read_url: None, connections: None };
     let opening = Opening { location: &location, create: Create::IfMissing, older_index, purpose: Purpose::Tables };
     let store = opening.open().await?.shared.context("a data folder has no tables")?;
     match options.command {
