@@ -2,7 +2,7 @@ use std::{fmt, num::NonZeroU32, ops::Deref, sync::Arc};
 
 use admission::{LimitConfig, PageBudget, RateLimits};
 use client_address::TrustedProxies;
-use domain::{BlockNumber, ReplicaStatus, TaskStatus, TokenPrefix};
+use domain::{BlockNumber, DatabaseStatus, ReplicaStatus, TaskStatus, TokenPrefix};
 use services::Services;
 use store::{SharedQuotas, UserRecords};
 use tokio::sync::watch;
@@ -24,6 +24,8 @@ pub struct ApiParts {
     pub services: Services,
     pub records: Arc<dyn UserRecords>,
     pub webhooks: Registry,
+    /// Set if other processes share the index in a database.
+    pub database: Option<watch::Receiver<DatabaseStatus>>,
     /// Set if reads use a standby of the database.
     pub replica: Option<watch::Receiver<ReplicaStatus>>,
     /// Status of the background tasks, for `/health`.
@@ -46,6 +48,7 @@ pub(crate) type App = Arc<ApiState>;
 /// The state that handlers share.
 pub struct ApiState {
     services: Services,
+    pub(crate) database: Option<watch::Receiver<DatabaseStatus>>,
     pub(crate) replica: Option<watch::Receiver<ReplicaStatus>>,
     pub(crate) tasks: watch::Receiver<Vec<TaskStatus>>,
     token_prefix: TokenPrefix,
@@ -86,6 +89,7 @@ impl ApiState {
             metrics: Arc::clone(&metrics),
         };
         Self {
+            database: parts.database,
             replica: parts.replica,
             tasks: parts.tasks,
             token_prefix: parts.token_prefix,

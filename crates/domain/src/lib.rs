@@ -12,6 +12,7 @@ mod block_header;
 mod changes;
 mod coverage;
 mod credit;
+mod database_status;
 mod day;
 mod delivery;
 mod difference;
@@ -52,6 +53,7 @@ pub use block_header::BlockHeader;
 pub use changes::{BlockChanges, InnerCreation, Involvement, TouchedHolder};
 pub use coverage::Coverage;
 pub use credit::{Credit, CreditClass, CreditEvent, CreditFilter, CreditSource};
+pub use database_status::{DatabaseStatus, ReportAge};
 pub use day::{DAY, DayFigures};
 pub use delivery::{
     Attempt, AttemptOutcome, AttemptReport, ClaimedDelivery, Delivery, DeliveryId, DeliveryNumber, DeliveryStatus,

@@ -22,6 +22,8 @@ pub struct SyncStatus {
     pub quiet_from: Option<Instant>,
     /// The latest block of the node.
     pub node_head: Option<BlockNumber>,
+    /// How many blocks the index was behind the node when that was last known; None while [`Self::lag`] tells it.
+    pub last_lag: Option<u64>,
     /// Whether the last request to the node succeeded.
     pub node_reachable: bool,
     /// Why the next block is not indexed, while that is tried again.
@@ -60,6 +62,7 @@ impl SyncStatus {
             settled: None,
             quiet_from: None,
             node_head: None,
+            last_lag: None,
             node_reachable: false,
             block_waits_for: None,
             contract_data_waits_for: None,
@@ -85,6 +88,12 @@ impl SyncStatus {
     pub fn lag(&self) -> Option<u64> {
         let head = self.node_head?;
         Some(self.tip.map_or(head.saturating_add(1), |tip| head.saturating_sub(tip.number)))
+    }
+
+    /// The same when nobody tells where the node is: blocks that were missing then still are.
+    #[must_use]
+    pub fn without_node(self) -> Self {
+        Self { last_lag: self.lag().or(self.last_lag), node_head: None, node_reachable: false, ..self }
     }
 
     /// How many blocks the node is behind the index.
@@ -198,6 +207,15 @@ mod tests {
         let empty = SyncStatus { tip: None, node_head: Some(u64::MAX), ..following() };
         assert_eq!(empty.lag(), Some(u64::MAX));
         assert_eq!(SyncStatus { node_head: Some(4), ..empty }.lag(), Some(5));
+    }
+
+    #[test]
+    fn a_lag_that_nobody_tells_any_more_is_unknown() {
+        let told = SyncStatus { node_head: Some(1_234_569), ..following() };
+        let silent = told.without_node();
+        assert_eq!((silent.lag(), silent.last_lag, silent.node_reachable), (None, Some(2), false));
+        assert_eq!(silent.without_node().last_lag, Some(2));
+        assert_eq!(following().without_node().last_lag, None, "it was never known");
     }
 
     #[test]

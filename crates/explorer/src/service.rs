@@ -88,6 +88,13 @@ impl Service {
         let token_prefix = config.pages.token_prefix.unwrap_or_default();
         let page_prefix = token_prefix::find(config.pages.token_prefix, &index.store, &cancel).await;
 
+        let node = if roles.index || roles.serve { Some(NodeClient::new(config.node.clone())?) } else { None };
+        if let (Some(node), Some(shared), false) = (&node, &index.shared, roles.index) {
+            let compared = chain::compare_at_start(node, shared, config.indexing.on_new_chain);
+            cancel.run_until_cancelled(compared).await.transpose()?;
+            chain::expect_indexed(node, &index.store.reader(), &index.sync, &supervisor);
+        }
+
         let hooks = if roles.serve || roles.deliver {
             Some(Hooks::new(&config.webhooks, &config.data, index.store.as_ref()).await?)
         } else {
@@ -98,10 +105,6 @@ impl Service {
             None => Delivering::none(),
         };
         let names = Arc::new(OperatorNames::new(config.names.labels, config.names.dexes));
-        let node = if roles.index || roles.serve { Some(NodeClient::new(config.node.clone())?) } else { None };
-        if let (Some(node), false) = (&node, roles.index) {
-            chain::expect_indexed(node, &index.sync, &supervisor);
-        }
         let serving = match (listener, &node, &hooks) {
             (Some(listener), Some(node), Some(hooks)) => {
                 let (names, page_prefix) = (Arc::clone(&names), page_prefix.clone());

@@ -9,7 +9,9 @@ pub(crate) use store::OlderIndex;
 use store::{RecordImport, Store, StoreError};
 pub(crate) use store_embedded::{ARCHIVED, Inspected, LostRecords, Reindex, Repair, Restoration};
 use store_embedded::{EmbeddedStore, INDEX_VERSION, RECORDS_VERSION, StoreOptions};
-pub(crate) use store_postgres::{Compacted, PostgresStore as SharedStore, QueueNews, Sender, ServerVersion, TableSize};
+pub(crate) use store_postgres::{
+    Compacted, PostgresStore as SharedStore, QueueNews, Sender, ServerVersion, SyncReport, TableSize,
+};
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
 use self::advice::{explain_opening, explain_opening_to_snapshot, explain_reindexing, explain_restoring};
@@ -86,7 +88,9 @@ impl<'a> Opening<'a> {
     pub(crate) async fn open(self) -> anyhow::Result<OpenStore> {
         let opened = match self.location {
             Location::Folder(data) => self.open_folder(data)?.into(),
-            Location::Database { url, read_url } => self.open_database(url, read_url.as_ref()).await?.into(),
+            Location::Database { url, read_url, connections } => {
+                self.open_database(url, read_url.as_ref(), *connections).await?.into()
+            }
         };
         match self.purpose {
             Purpose::Service(_) | Purpose::Command => require_complete_records(&opened, self.location).await?,
@@ -113,12 +117,19 @@ impl<'a> Opening<'a> {
         })
     }
 
-    async fn open_database(self, url: &DatabaseUrl, read_url: Option<&DatabaseUrl>) -> anyhow::Result<PostgresStore> {
+    async fn open_database(
+        self,
+        url: &DatabaseUrl,
+        read_url: Option<&DatabaseUrl>,
+        connections: Option<usize>,
+    ) -> anyhow::Result<PostgresStore> {
         let mut options = PostgresOptions { older_index: self.older_index, ..PostgresOptions::default() };
         let Purpose::Service(memory) = self.purpose else {
+            options.accepts_standby = matches!(self.purpose, Purpose::Command | Purpose::Tables);
             return PostgresStore::open(url.reveal(), options).await.map_err(explain_database);
         };
         options.writer_cache_entries = memory.store().writer_cache_entries;
+        options.connections = connections.unwrap_or(options.connections);
         options.read_url = read_url.map(|url| url.reveal().to_owned());
         loop {
             match PostgresStore::open(url.reveal(), options.clone()).await {

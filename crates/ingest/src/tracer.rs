@@ -208,6 +208,7 @@ fn is_connection(error: &NodeError) -> bool {
             | NodeError::Silent { .. }
             | NodeError::Limited { .. }
             | NodeError::WrongChain { .. }
+            | NodeError::WrongBlock { .. }
     )
 }
 

@@ -3,7 +3,7 @@ use std::{
     time::Duration,
 };
 
-use domain::ChainIdentity;
+use domain::{BlockRef, ChainIdentity};
 use futures::future::BoxFuture;
 
 use crate::{
@@ -122,6 +122,27 @@ impl NodeClient {
     /// Uses only endpoints that serve this chain from now on.
     pub fn expect_chain(&self, chain: ChainIdentity) {
         self.failover.expect(chain);
+    }
+
+    /// Uses only endpoints that have this block, or none at its height; None if no block is known that all of them must have.
+    pub fn expect_block(&self, block: Option<BlockRef>) {
+        self.failover.expect_block(block);
+    }
+
+    /// Compares the chain of each endpoint again: another node may answer at its address by now.
+    pub fn confirm_chain(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            for index in 0..self.failover.len() {
+                // An endpoint that is refused is logged; one that is down is noticed by its requests.
+                let _ = self.failover.identity(index).await;
+            }
+        })
+    }
+
+    /// Whether no endpoint is left, since each of them serves another chain than the expected one.
+    #[must_use]
+    pub fn refuses_all(&self) -> bool {
+        self.failover.refuses_all()
     }
 
     /// How long requests have gone without a response from any endpoint; None if the last one was answered.

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use alloy_primitives::Bytes;
-use domain::{BlockNumber, ChainIdentity};
+use domain::{B256, BlockNumber, ChainIdentity};
 
 use crate::{
     decode::ErrorObject,
@@ -52,6 +52,8 @@ pub enum NodeError {
     },
     #[error("{endpoint} serves another chain: expected {expected}, found {found}")]
     WrongChain { endpoint: String, expected: ChainIdentity, found: ChainIdentity },
+    #[error("{endpoint} serves another chain with the same genesis: expected block {number} {expected}, found {found}")]
+    WrongBlock { endpoint: String, number: BlockNumber, expected: B256, found: B256 },
 }
 
 /// How to react to an error.
@@ -92,7 +94,7 @@ impl NodeError {
             Self::Rpc { method, code, .. } => format!("the node returned an error for {method} (code {code})"),
             Self::InvalidResponse { method, .. } => format!("the node returned an invalid response to {method}"),
             Self::InvalidBlock { number, check, .. } => format!("block {number} of the node is invalid: {check}"),
-            Self::WrongChain { .. } => "the node serves another chain".to_owned(),
+            Self::WrongChain { .. } | Self::WrongBlock { .. } => "the node serves another chain".to_owned(),
         }
     }
 
@@ -106,7 +108,7 @@ impl NodeError {
             | Self::InvalidResponse { .. }
             | Self::InvalidBlock { .. } => Recovery::Retry,
             Self::HttpStatus { status, .. } if *status >= 500 || *status == 408 => Recovery::Retry,
-            Self::HttpStatus { .. } | Self::WrongChain { .. } => Recovery::TryElsewhere,
+            Self::HttpStatus { .. } | Self::WrongChain { .. } | Self::WrongBlock { .. } => Recovery::TryElsewhere,
             Self::Rpc { .. } => match self.rpc_kind() {
                 Some(RpcErrorKind::Transient | RpcErrorKind::Limited | RpcErrorKind::BatchRefused) => Recovery::Retry,
                 Some(RpcErrorKind::MethodMissing | RpcErrorKind::StateGone) => Recovery::TryElsewhere,

@@ -2,11 +2,14 @@
 
 use std::{
     hash::{BuildHasher, RandomState},
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
-use deadpool_postgres::{GenericClient, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Transaction};
+use deadpool_postgres::{
+    ClientWrapper, GenericClient, Hook, HookError, Manager, ManagerConfig, Metrics, Object, Pool, RecyclingMethod,
+    Runtime, Transaction,
+};
 use futures::future::BoxFuture;
 use store::StoreError;
 use tokio_postgres::{IsolationLevel, Row, types::ToSql};
@@ -87,7 +90,18 @@ fn process_name() -> String {
 fn new_pool(url: &DatabaseUrl, connections: usize, timeout: Duration) -> Result<Pool, StoreError> {
     let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_connect(url.config.clone(), Connector::new(url.tls.clone()), manager_config);
+    let check = Arc::clone(&url.check);
+    let check = Hook::async_fn(move |client: &mut ClientWrapper, _: &Metrics| {
+        let check = Arc::clone(&check);
+        Box::pin(async move {
+            check.check(client).await.map_err(|error| match error {
+                StoreError::Unavailable { reason } => HookError::message(reason),
+                other => HookError::message(other.to_string()),
+            })
+        })
+    });
     let pool = Pool::builder(manager)
+        .post_create(check)
         .max_size(connections.max(1))
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(timeout))

@@ -1,12 +1,22 @@
 //! The URL of a database: where its servers are, and how connections to them are encrypted.
 
+use std::{convert::Infallible, pin::pin, sync::Arc};
+
+use futures::{
+    StreamExt,
+    future::{Either, select},
+    stream::poll_fn,
+};
+use store::StoreError;
 use tokio_postgres::{
     Client, Config, Connection, Error, Socket,
-    config::{SslMode, TargetSessionAttrs},
+    config::{Host, SslMode, TargetSessionAttrs},
 };
 
 use crate::{
+    error::store_error,
     open_error::OpenError,
+    same_chain::{ConnectionCheck, Expected, Part},
     tls::{Encrypted, Tls, Verification},
 };
 
@@ -15,6 +25,7 @@ use crate::{
 pub(crate) struct DatabaseUrl {
     pub(crate) config: Config,
     pub(crate) tls: Tls,
+    pub(crate) check: Arc<ConnectionCheck>,
 }
 
 impl DatabaseUrl {
@@ -46,19 +57,51 @@ impl DatabaseUrl {
         if config.get_hosts().len() > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
-        Ok(Self { config, tls: Tls::new(verification, root.as_deref())? })
+        let check = Arc::new(ConnectionCheck::new(Arc::default(), Part::Database, servers(&config)));
+        Ok(Self { config, tls: Tls::new(verification, root.as_deref())?, check })
     }
 
-    /// Of several servers, any can be read.
-    pub(crate) fn parse_for_reads(url: &str) -> Result<Self, OpenError> {
+    /// Of several servers, any can be read that has the expected database.
+    pub(crate) fn parse_for_reads(url: &str, expected: Arc<Expected>) -> Result<Self, OpenError> {
         let mut url = Self::parse(url)?;
         url.config.target_session_attrs(TargetSessionAttrs::Any);
+        url.check = Arc::new(ConnectionCheck::new(expected, Part::ReadDatabase, servers(&url.config)));
         Ok(url)
     }
 
-    pub(crate) async fn connect(&self) -> Result<(Client, Connection<Socket, Encrypted<Socket>>), Error> {
+    /// Leads to the expected database.
+    pub(crate) async fn connect(&self) -> Result<(Client, Connection<Socket, Encrypted<Socket>>), StoreError> {
+        let (client, mut connection) = self.connect_unchecked().await.map_err(store_error)?;
+        {
+            // A query is answered only while messages are received.
+            let messages = poll_fn(|context| connection.poll_message(context));
+            let ended = async {
+                let mut messages = pin!(messages);
+                while let Some(message) = messages.next().await {
+                    message.map_err(store_error)?;
+                }
+                Err::<Infallible, _>(StoreError::Unavailable { reason: "the server closed the connection".to_owned() })
+            };
+            match select(pin!(self.check.check(&client)), pin!(ended)).await {
+                Either::Left((checked, _)) => checked?,
+                Either::Right((Err(error), _)) => return Err(error),
+            }
+        }
+        Ok((client, connection))
+    }
+
+    pub(crate) async fn connect_unchecked(&self) -> Result<(Client, Connection<Socket, Encrypted<Socket>>), Error> {
         self.config.connect(self.tls.clone()).await
     }
+}
+
+/// Without user and password.
+fn servers(config: &Config) -> String {
+    let hosts = config.get_hosts().iter().map(|host| match host {
+        Host::Tcp(name) => name.clone(),
+        Host::Unix(folder) => folder.display().to_string(),
+    });
+    format!("{}/{}", hosts.collect::<Vec<_>>().join(","), config.get_dbname().unwrap_or_default())
 }
 
 /// Removes an option, and returns its value.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use domain::{SyncPhase, SyncStatus};
+use domain::{BlockRef, ChainIdentity, ReportAge, SyncPhase, SyncStatus};
 use store::StoreError;
 
 use crate::{
@@ -40,25 +40,38 @@ pub(crate) async fn report(client: &dyn Connection, status: &SyncStatus, now: In
     Ok(())
 }
 
-/// With the tip of the index at this moment.
-pub(crate) async fn read(client: &dyn Connection, now: Instant) -> Result<SyncStatus, StoreError> {
+/// How following goes in another process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyncReport {
+    /// With the tip of the index when it was read.
+    pub status: SyncStatus,
+    /// The latest block that no reorg reverts; None if it is unknown or not indexed.
+    pub settled: Option<BlockRef>,
+    /// Of what the process that indexes last reported; None if none ever did.
+    pub age: Option<ReportAge>,
+}
+
+pub(crate) async fn read(client: &dyn Connection, now: Instant) -> Result<SyncReport, StoreError> {
     let sql = "select c.tip_number, c.tip_hash, b.timestamp, i.phase, i.reason, i.settled, i.quiet_in, i.node_head,
             i.node_reachable, (extract(epoch from clock_timestamp() - i.reported_at) * 1000)::int8,
-            c.chain_id, c.genesis_hash, c.is_dev_chain, i.other_chain_id, i.other_genesis_hash
-        from chain c left join block b on b.number = c.tip_number left join indexer i on true";
+            c.chain_id, c.genesis_hash, c.is_dev_chain, i.other_chain_id, i.other_genesis_hash, s.number, s.hash
+        from chain c left join block b on b.number = c.tip_number left join indexer i on true
+            left join block s on s.number = i.settled";
     let row = get(client, sql, &[]).await?;
     let (tip, tip_timestamp) = (row.option_block(0)?, row.option_u64(2)?);
     let chain = row.option_chain(10)?;
     let is_dev_chain = row.value(12)?;
     let status = SyncStatus { chain, is_dev_chain, tip, tip_timestamp, ..SyncStatus::starting() };
     let silent = || SyncPhase::Waiting { reason: NO_INDEXER.to_owned() };
-    let Some(phase) = row.value::<Option<i16>>(3)? else { return Ok(SyncStatus { phase: silent(), ..status }) };
+    let Some(phase) = row.value::<Option<i16>>(3)? else {
+        return Ok(SyncReport { status: SyncStatus { phase: silent(), ..status }, settled: None, age: None });
+    };
     // Below zero after the clock of the database was set back: it has just reported.
     let age = Duration::from_millis(row.value::<i64>(9)?.try_into().unwrap_or(0));
     let reason = || row.option_text(4)?.ok_or(StoreError::Corrupt("a phase of the indexer without its reason"));
     let is_silent = age > SILENT_AFTER;
     let quiet_in = row.option_u64(6)?.map(Duration::from_millis);
-    Ok(SyncStatus {
+    let status = SyncStatus {
         phase: match phase {
             _ if is_silent => silent(),
             0 => SyncPhase::Starting,
@@ -72,7 +85,9 @@ pub(crate) async fn read(client: &dyn Connection, now: Instant) -> Result<SyncSt
         settled: row.option_u64(5)?,
         quiet_from: quiet_in.and_then(|quiet_in| now.checked_sub(age)?.checked_add(quiet_in)),
         node_head: row.option_u64(7)?,
-        node_reachable: !is_silent && row.value::<bool>(8)?,
+        node_reachable: row.value::<bool>(8)?,
         ..status
-    })
+    };
+    let status = if is_silent { status.without_node() } else { status };
+    Ok(SyncReport { status, settled: row.option_block(15)?, age: Some(ReportAge { age, read_at: now }) })
 }

@@ -33,6 +33,7 @@ mod read;
 mod reader;
 mod replica;
 mod rows;
+mod same_chain;
 mod store;
 mod tables;
 #[doc(hidden)]
@@ -49,6 +50,7 @@ mod writer;
 mod writer_heartbeat;
 
 pub use compaction::Compacted;
+pub use indexer::SyncReport;
 pub use maintenance::{ServerVersion, TableSize};
 pub use matching_lock::MatchingLock;
 pub use open_error::OpenError;

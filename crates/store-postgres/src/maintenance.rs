@@ -14,8 +14,8 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSize {
     pub table: String,
-    /// Estimated by the server.
-    pub rows: u64,
+    /// Estimated by the server; None if it has not counted them yet.
+    pub rows: Option<u64>,
     /// Of the table itself, in bytes.
     pub heap: u64,
     /// Of its indexes, in bytes.
@@ -64,8 +64,13 @@ impl PostgresStore {
     pub fn sizes(&self) -> BoxFuture<'_, Result<Vec<TableSize>, StoreError>> {
         Box::pin(async move {
             let client = self.database().connection().await?;
-            // The live count is that since the last crash of the server, the other one that of the last analysis.
-            let sql = "select c.relname::text, coalesce(nullif(s.n_live_tup, 0), greatest(c.reltuples, 0)::int8),
+            // The live count is that since the last crash or promotion of the server, and 0 on a standby. The other one is that of the
+            // last analysis, with the density of then, as the planner estimates it.
+            let sql = "select c.relname::text,
+                case when pg_relation_size(c.oid) = 0 then 0
+                    when c.relpages > 0 then greatest(s.n_live_tup, (c.reltuples::float8 / c.relpages
+                        * (pg_relation_size(c.oid) / current_setting('block_size')::int8))::int8)
+                    else nullif(s.n_live_tup, 0) end,
                 pg_table_size(c.oid), pg_indexes_size(c.oid)
                 from pg_class c left join pg_stat_all_tables s on s.relid = c.oid where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
                 order by pg_total_relation_size(c.oid) desc, c.relname";
@@ -73,7 +78,12 @@ impl PostgresStore {
                 .await?
                 .iter()
                 .map(|row| {
-                    Ok(TableSize { table: row.value(0)?, rows: row.u64(1)?, heap: row.u64(2)?, indexes: row.u64(3)? })
+                    Ok(TableSize {
+                        table: row.value(0)?,
+                        rows: row.option_u64(1)?,
+                        heap: row.u64(2)?,
+                        indexes: row.u64(3)?,
+                    })
                 })
                 .collect()
         })

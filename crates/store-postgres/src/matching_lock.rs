@@ -18,7 +18,7 @@ pub struct MatchingLock {
 impl MatchingLock {
     /// None if another process has it.
     pub(crate) async fn acquire(url: &DatabaseUrl) -> Result<Option<Self>, StoreError> {
-        let (client, connection) = url.connect().await.map_err(store_error)?;
+        let (client, connection) = url.connect().await?;
         let connection = tokio::spawn(async move {
             // However it ends, the lock is lost.
             let _ = connection.await;

@@ -16,6 +16,8 @@ pub struct PostgresOptions {
     /// Number of list tails, and of address ids, that the writer caches.
     pub writer_cache_entries: usize,
     pub older_index: OlderIndex,
+    /// Whether the database may be a standby: for whoever only reads, and needs no notifications.
+    pub accepts_standby: bool,
 }
 
 impl Default for PostgresOptions {
@@ -27,6 +29,7 @@ impl Default for PostgresOptions {
             read_url: None,
             writer_cache_entries: 400_000,
             older_index: OlderIndex::default(),
+            accepts_standby: false,
         }
     }
 }

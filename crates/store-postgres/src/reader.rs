@@ -114,6 +114,27 @@ impl ChainReader for PostgresReader {
         read_statement!(self, |client| read::find_tip(&client))
     }
 
+    async fn find_tip_at_least(&self, block: BlockNumber) -> Result<Option<BlockRef>, StoreError> {
+        let may_be_a_copy = self.usable_replica().is_some();
+        let tip = self.find_tip().await?;
+        if !may_be_a_copy || tip.is_some_and(|tip| tip.number >= block) {
+            return Ok(tip);
+        }
+        // Noted as shown, so that the standby is read again only when it has the same.
+        let found = async {
+            let client = self.database.connection().await?;
+            let found = read::find_tip(&client).await?;
+            self.note_shown(&client).await?;
+            Ok::<_, StoreError>(found)
+        };
+        match found.await {
+            Ok(found) => Ok(found),
+            // Without the primary, the standby may still get the block.
+            Err(error) if error.is_transient() => Ok(tip),
+            Err(error) => Err(error),
+        }
+    }
+
     async fn coverage(&self) -> Result<Coverage, StoreError> {
         if let Some(first_block) = self.first_block.get() {
             return Ok(Coverage { first_block: Some(*first_block) });

@@ -121,7 +121,15 @@ impl Replica {
 
     async fn poll(&self, primary: &Versions) -> Result<std::convert::Infallible, StoreError> {
         let client = self.connection().await?;
+        let check = &self.database.url().check;
+        let mut checked = None;
         loop {
+            // The connection may be older than what is known of the chain now.
+            let chain = check.expected.chain();
+            if checked != Some(chain) {
+                check.check(&client).await?;
+                checked = Some(chain);
+            }
             let version = get(&client, VERSION, &[]).await?.u64(0)?;
             self.learn(version, primary.latest());
             tokio::time::sleep(POLL).await;

@@ -15,7 +15,7 @@ use crate::{
     database::{Database, execute, get},
     database_url::DatabaseUrl,
     error::{describe, is_tls, store_error},
-    indexer,
+    indexer::{self, SyncReport},
     matching_lock::MatchingLock,
     migrations::{MIGRATIONS, Migrations},
     nft_metadata::PostgresNftMetadata,
@@ -67,8 +67,9 @@ impl PostgresStore {
     ) -> Result<Self, OpenError> {
         let url = DatabaseUrl::parse(url)?;
         // A certificate that is not trusted stays so: waiting for the server would not help.
-        let read_url = options.read_url.as_deref().map(DatabaseUrl::parse_for_reads).transpose()?;
-        match url.connect().await {
+        let parse_for_reads = |read_url: &str| DatabaseUrl::parse_for_reads(read_url, Arc::clone(&url.check.expected));
+        let read_url = options.read_url.as_deref().map(parse_for_reads).transpose()?;
+        match url.connect_unchecked().await {
             Err(error) if is_tls(&error) => Err(OpenError::Tls(describe(&error))),
             _ => Ok(Self::connect(url, read_url, options, migrations).await?),
         }
@@ -81,9 +82,17 @@ impl PostgresStore {
         migrations: Migrations<'_>,
     ) -> Result<Self, StoreError> {
         let database = Database::new(url, &options)?;
-        migrations.migrate(&mut database.connection().await?, &options.schema, options.older_index).await?;
+        let mut client = database.connection().await?;
+        migrations.migrate(&mut client, &options.schema, options.older_index).await?;
+        let expected = &database.url().check.expected;
+        expected.note_origin(&client).await;
+        if let Some(chain) = Chain::read(&client).await?.identity {
+            expected.note_chain(chain, None);
+        }
+        drop(client);
         let versions = Arc::<Versions>::default();
-        let listener = Listener::start(database.url().clone(), Arc::clone(&versions)).await?;
+        let may_be_standby = options.accepts_standby;
+        let listener = Listener::start(database.url().clone(), Arc::clone(&versions), may_be_standby).await?;
         let pool = database.separate_pool(1)?;
         let writers = Arc::new(Writers::new(pool, Arc::clone(&versions), options.writer_cache_entries));
         let webhook_records = PostgresWebhookRecords::open(database.clone()).await?;
@@ -136,6 +145,7 @@ impl PostgresStore {
                 let hash = identity.genesis_hash;
                 execute(&tx, sql, &[&int8(identity.chain_id), &hash.as_slice(), &int8(start)]).await?;
                 tx.commit().await.map_err(store_error)?;
+                self.database.url().check.expected.note_chain(identity, None);
                 return Ok(start);
             };
             if stored != identity {
@@ -174,8 +184,28 @@ impl PostgresStore {
     ///
     /// # Errors
     /// If the database fails.
-    pub fn read_sync(&self) -> BoxFuture<'_, Result<SyncStatus, StoreError>> {
-        Box::pin(async move { indexer::read(&self.database.connection().await?, Instant::now()).await })
+    pub fn read_sync(&self) -> BoxFuture<'_, Result<SyncReport, StoreError>> {
+        Box::pin(async move {
+            let report = indexer::read(&self.database.connection().await?, Instant::now()).await?;
+            if let Some(chain) = report.status.chain {
+                self.database.url().check.expected.note_chain(chain, report.settled);
+            }
+            Ok(report)
+        })
+    }
+
+    /// The same as the standby knows it; None while no standby answers reads.
+    ///
+    /// # Errors
+    /// If the standby fails.
+    pub fn read_sync_of_standby(&self) -> BoxFuture<'_, Result<Option<SyncReport>, StoreError>> {
+        Box::pin(async move {
+            let Some((replica, _)) = self.replica.as_ref().filter(|(replica, _)| replica.usable_version().is_some())
+            else {
+                return Ok(None);
+            };
+            indexer::read(&replica.connection().await?, Instant::now()).await.map(Some)
+        })
     }
 
     /// Whether another process has the database open.

@@ -102,12 +102,16 @@ impl Drop for Listener {
 
 impl Listener {
     /// Returns when it listens.
-    pub(crate) async fn start(url: DatabaseUrl, versions: Arc<Versions>) -> Result<Self, StoreError> {
+    pub(crate) async fn start(
+        url: DatabaseUrl,
+        versions: Arc<Versions>,
+        may_be_standby: bool,
+    ) -> Result<Self, StoreError> {
         let (listening, first) = oneshot::channel();
         let mut listening = Some(listening);
         let task = tokio::spawn(async move {
             loop {
-                let lost = listen(&url, &versions, &mut listening).await;
+                let lost = listen(&url, &versions, may_be_standby, &mut listening).await;
                 versions.lose_connection();
                 let Err(error) = lost else { continue };
                 if let Some(first) = listening.take() {
@@ -129,11 +133,12 @@ impl Listener {
 async fn listen(
     url: &DatabaseUrl,
     versions: &Versions,
+    may_be_standby: bool,
     listening: &mut Option<oneshot::Sender<Result<(), StoreError>>>,
 ) -> Result<(), StoreError> {
-    let (client, mut connection) = url.connect().await.map_err(store_error)?;
+    let (client, mut connection) = url.connect().await?;
     let messages = poll_fn(move |context| connection.poll_message(context));
-    let (receiving, polling) = (receive(messages, versions), poll(&client, versions, listening));
+    let (receiving, polling) = (receive(messages, versions), poll(&client, versions, may_be_standby, listening));
     match select(pin!(receiving), pin!(polling)).await {
         Either::Left((ended, _)) | Either::Right((ended, _)) => ended,
     }
@@ -159,16 +164,25 @@ async fn receive(
 async fn poll(
     client: &Client,
     versions: &Versions,
+    may_be_standby: bool,
     listening: &mut Option<oneshot::Sender<Result<(), StoreError>>>,
 ) -> Result<(), StoreError> {
-    client.batch_execute(&format!("listen {CHANNEL}")).await.map_err(store_error)?;
+    // A standby refuses it: then there is no version.
+    let listens = !(may_be_standby && is_standby(client).await?);
+    if listens {
+        client.batch_execute(&format!("listen {CHANNEL}")).await.map_err(store_error)?;
+    }
     loop {
         let row = client.query_one("select number from state_version", &[]).await.map_err(store_error)?;
         versions.learn(row.u64(0)?);
-        versions.known().is_listening = true;
+        versions.known().is_listening = listens;
         if let Some(first) = listening.take() {
             let _ = first.send(Ok(()));
         }
         tokio::time::sleep(POLL).await;
     }
+}
+
+async fn is_standby(client: &Client) -> Result<bool, StoreError> {
+    client.query_one("select pg_is_in_recovery()", &[]).await.map_err(store_error)?.value(0)
 }

@@ -36,6 +36,12 @@ pub trait ChainReader:
 
     async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError>;
 
+    /// The tip, for a caller that needs at least a block. A store with copies looks for it where it may be, and from then on reads
+    /// nothing older than what it has found.
+    async fn find_tip_at_least(&self, _block: BlockNumber) -> Result<Option<BlockRef>, StoreError> {
+        self.find_tip().await
+    }
+
     /// Which part of the chain the index has.
     async fn coverage(&self) -> Result<Coverage, StoreError>;
 

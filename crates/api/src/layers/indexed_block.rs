@@ -40,14 +40,21 @@ type FoundTip = Pin<Box<dyn Future<Output = Result<Option<BlockNumber>, StoreErr
 
 pub(crate) struct IndexedBlock {
     resources: IndexResources,
-    find_tip: Box<dyn Fn() -> FoundTip + Send + Sync>,
+    /// Of the index, or at least a block if any copy of it has that one.
+    find_tip: Box<dyn Fn(Option<BlockNumber>) -> FoundTip + Send + Sync>,
 }
 
 impl IndexedBlock {
     pub(crate) fn new(chain: Arc<dyn ChainReader>, resources: IndexResources) -> Self {
-        let find_tip = move || -> FoundTip {
+        let find_tip = move |wanted| -> FoundTip {
             let chain = Arc::clone(&chain);
-            Box::pin(async move { Ok(chain.find_tip().await?.map(|tip| tip.number)) })
+            Box::pin(async move {
+                let tip = match wanted {
+                    Some(wanted) => chain.find_tip_at_least(wanted).await?,
+                    None => chain.find_tip().await?,
+                };
+                Ok(tip.map(|tip| tip.number))
+            })
         };
         Self { resources, find_tip: Box::new(find_tip) }
     }
@@ -55,7 +62,7 @@ impl IndexedBlock {
     /// Of an empty index.
     #[cfg(test)]
     pub(crate) fn none() -> Self {
-        let find_tip = || -> FoundTip { Box::pin(std::future::ready(Ok(None))) };
+        let find_tip = |_| -> FoundTip { Box::pin(std::future::ready(Ok(None))) };
         Self { resources: IndexResources::default(), find_tip: Box::new(find_tip) }
     }
 
@@ -67,7 +74,7 @@ impl IndexedBlock {
     pub(super) async fn wait_for_requested(&self, headers: &HeaderMap) -> Result<MinBlock, ApiError> {
         let Some(wanted) = requested(headers)? else { return Ok(MinBlock::ANY) };
         let started = Instant::now();
-        while (self.find_tip)().await? < Some(wanted) {
+        while (self.find_tip)(Some(wanted)).await? < Some(wanted) {
             if started.elapsed() >= MAX_WAIT {
                 return Err(ApiError::BlockNotReached { wanted });
             }
@@ -78,7 +85,7 @@ impl IndexedBlock {
 
     /// Names the tip after the response was rendered, so that the response shows no newer block.
     pub(super) async fn write_header(&self, headers: &mut HeaderMap) {
-        if let Ok(Some(tip)) = (self.find_tip)().await {
+        if let Ok(Some(tip)) = (self.find_tip)(None).await {
             headers.insert(BLOCK, tip.into());
         }
     }

@@ -35,7 +35,7 @@ async fn get_health_live(State(app): State<App>) -> JsonResponse<Health> {
     response(health_of(&app))
 }
 
-/// Readiness: whether the index is complete enough to serve
+/// Readiness: whether this process could answer now, from an index that is complete enough
 #[utoipa::path(
     get,
     path = "/health/ready",
@@ -52,10 +52,12 @@ async fn get_health_ready(State(app): State<App>) -> (StatusCode, JsonResponse<H
 }
 
 fn health_of(app: &App) -> Health {
-    Health::new(&app.sync.borrow(), Instant::now(), unix_time::now())
+    let now = Instant::now();
+    Health::new(&app.sync.borrow(), now, unix_time::now())
         .with_tasks(&app.tasks.borrow())
         .with_webhooks(app.webhooks.totals())
         .with_replica(app.replica.as_ref().map(|replica| replica.borrow().clone()))
+        .with_database(app.database.as_ref().map(|database| *database.borrow()), now)
         .with_rejected_block(app.node.status().rejected_block)
 }
 

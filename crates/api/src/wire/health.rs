@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use domain::{ChainIdentity, ReplicaStatus, StatusLine, SyncPhase, SyncStatus, TaskStatus};
+use domain::{ChainIdentity, DatabaseStatus, ReplicaStatus, StatusLine, SyncPhase, SyncStatus, TaskStatus};
 use serde::Serialize;
 use store::WebhookTotals;
 use utoipa::ToSchema;
@@ -21,7 +21,9 @@ pub struct Health {
     pub status: HealthStatus,
     /// Whether the process responds: always true.
     pub live: bool,
-    /// Whether the index is complete enough to serve: it has a block, is not halted, and is at most 10 blocks behind.
+    /// Whether this process could answer now: the index has a block, is not halted, and is at most 10 blocks behind; the database
+    /// answers, or a standby that is read. While nobody indexes, this says what was true when somebody did: `lag` is null, and
+    /// `reportAge` tells how old answers are.
     pub ready: bool,
     pub phase: Phase,
     /// What is tried again until it works, such as `no space left on device`, the error of a node that keeps the next block from being
@@ -34,6 +36,10 @@ pub struct Health {
     /// Age of the newest indexed block in seconds, or null.
     #[schema(required = true, example = 2)]
     pub tip_age: Option<u64>,
+    /// For how many seconds this process has not heard from one that indexes: `tip` was the newest indexed block then. 0 without a
+    /// database; null if none is known to have indexed.
+    #[schema(required = true, example = 0)]
+    pub report_age: Option<u64>,
     /// Whether there has been no new block for much longer than the chain's block time.
     pub chain_quiet: bool,
     /// The node's newest block, or null.
@@ -50,6 +56,9 @@ pub struct Health {
     /// The indexed chain, or null before the first start.
     #[schema(required = true)]
     pub chain: Option<IndexedChain>,
+    /// The database that processes share, or null.
+    #[schema(required = true)]
+    pub database: Option<SharedDatabase>,
     /// The standby that answers reads (`--read-database`), or null.
     #[schema(required = true)]
     pub read_database: Option<ReadDatabase>,
@@ -102,6 +111,17 @@ impl IndexState {
             chain: sync.chain.map(IndexedChain::from),
         }
     }
+}
+
+/// The database that processes share.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SharedDatabase {
+    /// Whether it answered the last query, less than 5 seconds ago.
+    pub reachable: bool,
+    /// Seconds since it last answered; null if it has not yet.
+    #[schema(required = true, example = 0.4)]
+    pub seconds_silent: Option<f64>,
 }
 
 /// A standby of the database.
@@ -187,7 +207,8 @@ pub enum HealthStatus {
     /// Ready; the node responds and does not lag; the chain is not quiet; all tasks are running.
     Ok,
     /// One of these: the index lags, waits for the disk, or rejects a block; the node is unreachable or more than 10 blocks
-    /// behind the index; the chain is quiet; a task is restarting; the database for reads fails or is 10 seconds behind.
+    /// behind the index; the chain is quiet; a task is restarting; the database does not answer; the database for reads fails or is 10
+    /// seconds behind.
     Degraded,
     /// Indexing stopped: the operator must act.
     Halted,
@@ -220,7 +241,8 @@ impl Health {
         let phase = Phase::from(&sync.phase);
         let lag = sync.lag();
         // Not ready if the lag is unknown: right after a start the index may be old.
-        let ready = sync.tip.is_some() && phase != Phase::Halted && lag.is_some_and(|lag| lag <= READY_LAG);
+        let is_complete = lag.or(sync.last_lag).is_some_and(|lag| lag <= READY_LAG);
+        let ready = sync.tip.is_some() && phase != Phase::Halted && is_complete;
         let chain_quiet = sync.is_chain_quiet(now);
         let is_ok = ready && sync.node_reachable && sync.node_lag() <= READY_LAG && !chain_quiet;
         let status = match phase {
@@ -236,6 +258,7 @@ impl Health {
             phase,
             waiting_for: sync.waits_for(),
             tip: sync.tip.map(|tip| BlockTip { number: tip.number, hash: tip.hash.into() }),
+            report_age: Some(0),
             tip_age: sync.tip_timestamp.map(|timestamp| since_1970.as_secs().saturating_sub(timestamp)),
             chain_quiet,
             node_head: sync.node_head,
@@ -245,6 +268,7 @@ impl Health {
             chain: sync.chain.map(IndexedChain::from),
             tasks: Vec::new(),
             webhooks: WebhookTotals::default().into(),
+            database: None,
             read_database: None,
             rejected_block: None,
         }
@@ -263,7 +287,7 @@ impl Health {
     pub fn with_replica(mut self, replica: Option<ReplicaStatus>) -> Self {
         self.read_database = replica.map(|ReplicaStatus { is_used, behind, failure }| ReadDatabase {
             used: is_used,
-            seconds_behind: (behind.as_secs_f64() * 100.0).round() / 100.0,
+            seconds_behind: seconds(behind),
             failure,
         });
         let is_ok = self
@@ -271,6 +295,18 @@ impl Health {
             .as_ref()
             .is_none_or(|database| database.failure.is_none() && database.seconds_behind < READ_LAG_SECONDS);
         self.degraded_unless(is_ok)
+    }
+
+    /// After [`Self::with_replica`]: a standby answers without the database.
+    #[must_use]
+    pub fn with_database(mut self, status: Option<DatabaseStatus>, now: Instant) -> Self {
+        let Some(status) = status else { return self };
+        let reachable = status.is_reachable(now);
+        self.ready &= reachable || self.read_database.as_ref().is_some_and(|standby| standby.used);
+        self.report_age = status.report.map(|report| report.at(now).as_secs());
+        let seconds_silent = status.answered_at.map(|at| seconds(now.saturating_duration_since(at)));
+        self.database = Some(SharedDatabase { reachable, seconds_silent });
+        self.degraded_unless(reachable)
     }
 
     #[must_use]
@@ -294,6 +330,11 @@ impl Health {
     }
 }
 
+/// With two digits.
+fn seconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 100.0).round() / 100.0
+}
+
 impl From<&SyncPhase> for Phase {
     fn from(phase: &SyncPhase) -> Self {
         match phase {
@@ -308,7 +349,7 @@ impl From<&SyncPhase> for Phase {
 
 #[cfg(test)]
 mod tests {
-    use domain::{B256, BlockRef};
+    use domain::{B256, BlockRef, ReportAge};
 
     use super::*;
 
@@ -359,6 +400,34 @@ mod tests {
     fn a_small_lag_is_ready_and_a_larger_one_is_not() {
         assert!(health(&following(90, 100)).ready);
         assert!(!health(&following(89, 100)).ready);
+    }
+
+    #[test]
+    fn without_an_indexer_a_complete_index_is_ready_and_its_lag_is_unknown() {
+        let silent = health(&following(90, 100).without_node());
+        assert!(silent.ready && silent.lag.is_none() && silent.node_head.is_none());
+        assert_eq!(silent.status, HealthStatus::Degraded);
+        assert!(!health(&following(89, 100).without_node()).ready, "it was not complete");
+    }
+
+    #[test]
+    fn a_database_that_does_not_answer_is_not_ready_unless_a_standby_is_read() {
+        let now = Instant::now();
+        let report = Some(ReportAge { age: Duration::from_secs(3), read_at: now });
+        let answering = DatabaseStatus { answered_at: Some(now), has_failed: false, report };
+        let later = now + Duration::from_millis(2_500);
+        let answers = health(&following(100, 100)).with_database(Some(answering), later);
+        assert!(answers.ready && answers.status == HealthStatus::Ok);
+        assert_eq!(answers.report_age, Some(5));
+        let state = SharedDatabase { reachable: true, seconds_silent: Some(2.5) };
+        assert_eq!(answers.database, Some(state));
+
+        let failing = DatabaseStatus { has_failed: true, ..answering };
+        let fails = |replica| health(&following(100, 100)).with_replica(replica).with_database(Some(failing), now);
+        assert!(!fails(None).ready && fails(None).status == HealthStatus::Degraded);
+        let standby = |is_used| Some(ReplicaStatus { is_used, ..ReplicaStatus::default() });
+        assert!(!fails(standby(false)).ready && fails(standby(true)).ready);
+        assert_eq!(fails(standby(true)).status, HealthStatus::Degraded);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(crate) async fn run(options: DatabaseOptions) -> anyhow::Result<()> {
         DatabaseCommand::Migrate => OlderIndex::Replace,
         DatabaseCommand::Compact | DatabaseCommand::Size => OlderIndex::Refuse,
     };
-    let location = Location::Database { url, read_url: None };
+    let location = Location::Database { url, read_url: None, connections: None };
     let opening = Opening { location: &location, create: Create::IfMissing, older_index, purpose: Purpose::Tables };
     let store = opening.open().await?.shared.context("a data folder has no tables")?;
     match options.command {
@@ -47,7 +47,8 @@ pub(crate) async fn run(options: DatabaseOptions) -> anyhow::Result<()> {
 
 fn table(sizes: &[TableSize]) -> String {
     let mut text = format!("{:30}  {:>12}  {:>10}  {:>10}\n", "table", "rows", "heap MB", "indexes MB");
-    let mut line = |name: &str, rows: u64, heap: u64, indexes: u64| {
+    let mut line = |name: &str, rows: Option<u64>, heap: u64, indexes: u64| {
+        let rows = rows.map_or_else(|| "?".to_owned(), |rows| rows.to_string());
         #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
         let [heap, indexes] = [heap, indexes].map(|bytes| bytes as f64 / MEGABYTE);
         let _ = writeln!(text, "{name:30}  {rows:>12}  {heap:>10.1}  {indexes:>10.1}");
@@ -56,6 +57,6 @@ fn table(sizes: &[TableSize]) -> String {
         line(table, *rows, *heap, *indexes);
     }
     let sum = |part: fn(&TableSize) -> u64| sizes.iter().map(part).sum();
-    line("all", sum(|size| size.rows), sum(|size| size.heap), sum(|size| size.indexes));
+    line("all", sizes.iter().map(|size| size.rows).sum(), sum(|size| size.heap), sum(|size| size.indexes));
     text
 }

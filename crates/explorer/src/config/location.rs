@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use serde::Deserialize;
 
 use super::options::options;
@@ -22,8 +22,16 @@ options! {
         /// A standby of the database, which answers reads while it has all that was shown before
         #[arg(long, env = "EXPLORER_READ_DATABASE", value_name = "URL", hide_env_values = true, hide_short_help = true)]
         pub(crate) read_database: Option<DatabaseUrl>,
+
+        /// Maximum connections for queries to the database, and as many to the standby. A process has a few more for notifications and
+        /// locks [default: 16]
+        #[arg(long, env = "EXPLORER_DATABASE_CONNECTIONS", value_name = "N", hide_short_help = true)]
+        pub(crate) database_connections: Option<usize>,
     }
 }
+
+/// With fewer connections, requests wait for each other and for the tasks of a process.
+const MIN_CONNECTIONS: usize = 4;
 
 /// Where the index and all records are.
 #[derive(Debug, Clone)]
@@ -33,6 +41,8 @@ pub(crate) enum Location {
         url: DatabaseUrl,
         /// A standby that answers reads.
         read_url: Option<DatabaseUrl>,
+        /// None for the default.
+        connections: Option<usize>,
     },
 }
 
@@ -48,8 +58,13 @@ impl fmt::Display for Location {
 /// Where the store is, and the folder for files that are not in it.
 pub(super) fn config(options: LocationOptions) -> anyhow::Result<(Location, PathBuf)> {
     let data = data_folder(options.data)?;
+    if let Some(connections) = options.database_connections {
+        ensure!(connections >= MIN_CONNECTIONS, "--database-connections must be at least {MIN_CONNECTIONS}");
+    }
     let location = match options.database {
-        Some(url) => Location::Database { url, read_url: options.read_database },
+        Some(url) => {
+            Location::Database { url, read_url: options.read_database, connections: options.database_connections }
+        }
         None => Location::Folder(data.clone()),
     };
     Ok((location, data))
@@ -58,7 +73,7 @@ pub(super) fn config(options: LocationOptions) -> anyhow::Result<(Location, Path
 /// The store of a maintenance command.
 pub(crate) fn location(data: Option<PathBuf>, database: Option<DatabaseUrl>) -> anyhow::Result<Location> {
     match database {
-        Some(url) => Ok(Location::Database { url, read_url: None }),
+        Some(url) => Ok(Location::Database { url, read_url: None, connections: None }),
         None => Ok(Location::Folder(data_folder(data)?)),
     }
 }

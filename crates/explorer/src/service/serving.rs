@@ -75,6 +75,7 @@ impl Serving {
             services: services.clone(),
             records: index.store.user_records(),
             webhooks: parts.hooks.registry(),
+            database: index.database.clone(),
             replica: shared.and_then(|shared| shared.replica()),
             tasks: supervisor.tasks(),
             access,

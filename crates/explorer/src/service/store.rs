@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use domain::SyncStatus;
+use domain::{DatabaseStatus, SyncStatus};
 use store::Store;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -24,6 +24,8 @@ pub(super) struct Index {
     pub(super) shared: Option<Arc<SharedStore>>,
     /// How far the index is: followed by this process or by another one.
     pub(super) sync: watch::Receiver<SyncStatus>,
+    /// Set with `shared`.
+    pub(super) database: Option<watch::Receiver<DatabaseStatus>>,
 }
 
 /// Opens the store, or creates it. Waits for a database that is not reachable.
@@ -48,15 +50,16 @@ impl Index {
         supervisor: &Supervisor,
     ) -> Self {
         let OpenStore { store, shared } = opened;
-        let sync = match &shared {
+        let (sync, database) = match &shared {
             Some(shared) => {
                 if roles.index {
                     compaction::start(shared, followed.clone(), supervisor);
                 }
-                status::share(shared, followed, supervisor)
+                let status::Shared { sync, database } = status::share(shared, followed, supervisor);
+                (sync, Some(database))
             }
-            None => followed,
+            None => (followed, None),
         };
-        Self { store, shared, sync }
+        Self { store, shared, sync, database }
     }
 }

@@ -13,9 +13,9 @@ use serde_json::json;
 
 use self::proxy::Proxy;
 use crate::{
-    postgres::{role, server::Server},
+    postgres::{on_database, role, server::Server},
     support::{
-        DevNode, Port, TestExplorer,
+        DevNode, Launch, Port, TestExplorer,
         client::Client,
         eventually, expected_state, explorer_command,
         key_request::{KeyRequest, post},
@@ -127,6 +127,31 @@ async fn the_deployment_survives_the_loss_of_a_server_and_of_an_indexer() {
     primary.kill();
     let blocks = through.json("/api/v1/blocks?limit=1").await;
     assert_eq!(blocks["blocks"][0]["hash"], head.hash.to_string());
+}
+
+#[tokio::test]
+async fn the_proxy_asks_another_process_when_one_cannot_answer() {
+    let (cut_off, well) = (Server::start(), Server::start());
+    let (cut_url, url) = (cut_off.database().await, well.database().await);
+    let node = DevNode::start().await;
+    node.chain.mine(None);
+    let all_roles = |url: &str| on_database(Launch::run(&node.url()), url).argument("--trusted-proxy", "127.0.0.1");
+    let (one, two) = (all_roles(&cut_url).start().await, all_roles(&url).start().await);
+    for explorer in [&one, &two] {
+        node.wait_for(explorer).await;
+    }
+    let (through, _proxy) = proxy([&one, &two]).await;
+    cut_off.kill();
+    eventually("one of them is not ready", async || (one.get("/health/ready").await.status == 503).then_some(())).await;
+    for _ in 0..10 {
+        assert_eq!(through.get("/api/v1/blocks").await.status, 200);
+    }
+    // A block that nobody has takes no process out of use, however often it is asked for.
+    for _ in 0..3 {
+        let request = through.request("GET", "/api/v1/blocks").header("X-Explorer-Min-Block", 1_000);
+        assert_eq!(through.send(request).await.status, 503);
+    }
+    assert_eq!(through.get("/api/v1/blocks").await.status, 200);
 }
 
 #[test]

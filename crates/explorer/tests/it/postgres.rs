@@ -3,9 +3,12 @@
 mod deliverers;
 mod faults;
 mod paused;
+mod readiness;
 #[path = "../../../store-postgres/tests/postgres/server.rs"]
 #[allow(dead_code, reason = "shared with the tests of the store")]
 pub(crate) mod server;
+mod standby_commands;
+mod wrong_parts;
 
 use std::collections::BTreeMap;
 
@@ -267,6 +270,10 @@ async fn keys_and_webhooks_work_over_several_processes() {
     let receiver = Receiver::start().await;
     let watched = format!("{:#x}", node.account(1));
     let hook = register(&serving, &receiver.url("/hook"), &watched, &["tx"]).await;
+    eventually("the other process counts it", async || {
+        (another.json("/health").await["webhooks"]["count"] == 1).then_some(())
+    })
+    .await;
     hook.ping(&another).await;
     receiver.wait_for("/hook", 1).await;
     hook.patch(&another, json!({ "url": receiver.url("/moved") })).await;

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use domain::ChainIdentity;
+use domain::{BlockRef, ChainIdentity};
 use tokio::time::Instant;
 
 use crate::{
@@ -29,6 +29,8 @@ pub(crate) struct Failover {
     candidates: Vec<Candidate>,
     /// The first identity that any endpoint reported; the others must match it.
     identity: Mutex<Option<ChainIdentity>>,
+    /// A block of that chain, which each endpoint that has one at this height must have.
+    block: Mutex<Option<BlockRef>>,
     known_chain: Mutex<Option<KnownChain>>,
     probe_interval: Duration,
     surveyed_at: Mutex<Option<Instant>>,
@@ -56,6 +58,7 @@ impl Failover {
         Self {
             candidates,
             identity: Mutex::default(),
+            block: Mutex::default(),
             known_chain: Mutex::default(),
             probe_interval,
             surveyed_at: Mutex::default(),
@@ -120,7 +123,7 @@ impl Failover {
         }
         let suspension = |index: &usize| {
             let health = self.health(*index);
-            (health.other_chain.is_some(), health.down_until)
+            (health.is_refused(), health.down_until)
         };
         all.min_by_key(suspension).unwrap_or_default()
     }
@@ -170,19 +173,47 @@ impl Failover {
     async fn request_identity(&self, candidate: &Candidate) -> Result<ChainIdentity, NodeError> {
         let found = candidate.upstream.identity().await?;
         let expected = *self.identity.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(found);
-        let mut health = candidate.health();
         if found == expected {
-            health.confirm_chain();
-            return Ok(found);
+            return self.confirm_block(candidate).await.map(|()| found);
         }
+        let mut health = candidate.health();
         let endpoint = candidate.upstream.name().to_owned();
         if health.other_chain != Some(found) {
-            tracing::error!(%endpoint, %expected, %found, "endpoint serves another chain and is not used");
+            tracing::error!(%endpoint, %expected, %found, "endpoint serves another chain and is not used: point --rpc at a node of \
+                the indexed chain");
         }
         health.chain_confirmed = false;
         health.other_chain = Some(found);
         health.down_until = Some(Instant::now() + self.probe_interval);
         Err(NodeError::WrongChain { endpoint, expected, found })
+    }
+
+    /// The end of the confirmation of an endpoint that serves the expected chain, as far as its genesis tells.
+    async fn confirm_block(&self, candidate: &Candidate) -> Result<(), NodeError> {
+        let expected = *self.block.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(BlockRef { number, hash: expected }) = expected else {
+            candidate.health().confirm_chain();
+            return Ok(());
+        };
+        let found = match candidate.upstream.header(&format!("{number:#x}")).await {
+            Ok(found) => found.map_or(expected, |block| block.hash),
+            // It does not tell: the block is pruned, or not there yet.
+            Err(NodeError::Rpc { .. }) => expected,
+            Err(error) => return Err(error),
+        };
+        let mut health = candidate.health();
+        if found == expected {
+            health.confirm_chain();
+            return Ok(());
+        }
+        let endpoint = candidate.upstream.name().to_owned();
+        if !std::mem::replace(&mut health.other_block, true) {
+            tracing::error!(%endpoint, number, %expected, %found, "endpoint serves another chain with the same genesis and is not used: \
+                point --rpc at a node of the indexed chain");
+        }
+        health.chain_confirmed = false;
+        health.down_until = Some(Instant::now() + self.probe_interval);
+        Err(NodeError::WrongBlock { endpoint, number, expected, found })
     }
 
     /// The chain that all endpoints must serve, once one of them has answered.
@@ -216,8 +247,30 @@ impl Failover {
     /// All endpoints must serve this chain from now on.
     pub(crate) fn expect(&self, chain: ChainIdentity) {
         if self.identity.lock().unwrap_or_else(PoisonError::into_inner).replace(chain) != Some(chain) {
+            *self.block.lock().unwrap_or_else(PoisonError::into_inner) = None;
             (0..self.len()).for_each(|index| *self.health(index) = EndpointHealth::default());
         }
+    }
+
+    /// All endpoints must have this block of the chain from now on, or none at its height. Compared before the next request if no block
+    /// was expected before, or if the endpoint is refused; otherwise when the endpoint is confirmed again.
+    pub(crate) fn expect_block(&self, block: Option<BlockRef>) {
+        let before = std::mem::replace(&mut *self.block.lock().unwrap_or_else(PoisonError::into_inner), block);
+        if before == block {
+            return;
+        }
+        for index in 0..self.len() {
+            let mut health = self.health(index);
+            if health.other_block {
+                *health = EndpointHealth::default();
+            }
+            health.chain_confirmed &= before.is_some();
+        }
+    }
+
+    /// Whether each endpoint is known to serve another chain.
+    pub(crate) fn refuses_all(&self) -> bool {
+        (0..self.len()).all(|index| self.health(index).is_refused())
     }
 
     pub(crate) fn succeeded(&self, index: usize, operation: Operation) {

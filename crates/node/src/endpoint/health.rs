@@ -44,6 +44,8 @@ pub(crate) struct EndpointHealth {
     pub(crate) down_until: Option<Instant>,
     /// The chain that it serves, if it is not the expected one.
     pub(crate) other_chain: Option<ChainIdentity>,
+    /// Whether it has another block in place of the expected one.
+    pub(crate) other_block: bool,
     pub(crate) probing: bool,
     /// Its head lags well behind another endpoint.
     pub(crate) behind: bool,
@@ -58,7 +60,12 @@ struct OperationFailures {
 
 impl EndpointHealth {
     pub(crate) fn is_up(&self) -> bool {
-        self.down_until.is_none() && self.other_chain.is_none()
+        self.down_until.is_none() && !self.is_refused()
+    }
+
+    /// Whether it serves another chain than the expected one.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.other_chain.is_some() || self.other_block
     }
 
     /// Whether the operation may be sent here.
@@ -88,7 +95,7 @@ impl EndpointHealth {
     /// Returns whether this failure suspends the endpoint, or the operation at it, for `cooldown`.
     pub(crate) fn failed(&mut self, operation: Operation, error: &NodeError, cooldown: Duration, now: Instant) -> bool {
         let threshold = match error {
-            NodeError::WrongChain { .. } => return false,
+            NodeError::WrongChain { .. } | NodeError::WrongBlock { .. } => return false,
             // An error about the call itself is not a failure of the endpoint.
             NodeError::Rpc { .. } if error.recovery() != Recovery::Retry => return false,
             NodeError::Unreachable { .. } => {

@@ -40,9 +40,10 @@ impl CallEnd {
             | NodeError::Dropped { .. }
             | NodeError::NoEndpoint
             | NodeError::Setup { .. } => Self::Unreachable,
-            NodeError::InvalidResponse { .. } | NodeError::InvalidBlock { .. } | NodeError::WrongChain { .. } => {
-                Self::Invalid
-            }
+            NodeError::InvalidResponse { .. }
+            | NodeError::InvalidBlock { .. }
+            | NodeError::WrongChain { .. }
+            | NodeError::WrongBlock { .. } => Self::Invalid,
         }
     }
 }

@@ -43,7 +43,7 @@ impl Failover {
                     }
                     health.behind = behind;
                 }
-                _ => is_complete &= health.other_chain.is_some(),
+                _ => is_complete &= health.is_refused(),
             }
         }
         HeadSurvey { best, is_complete }

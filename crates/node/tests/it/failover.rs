@@ -131,3 +131,34 @@ async fn a_forbidden_method_is_tried_at_another_endpoint() {
     let error = locked.client().head().await.unwrap_err();
     assert!(matches!(error, NodeError::HttpStatus { status: 401, .. }) && !error.is_transient(), "{error}");
 }
+
+#[tokio::test]
+async fn a_node_with_another_block_and_the_same_genesis_is_refused() {
+    let fork = || Chain { branch: 1, ..Chain::new(10) };
+    let (forked, right) = (FakeNode::start(fork()).await, FakeNode::start(Chain::new(10)).await);
+    let block = |number| BlockRef { number, hash: Chain::new(10).hash(number) };
+    let one = forked.client();
+    let identity = one.identity().await.unwrap();
+    one.expect_block(Some(block(5)));
+    let error = one.head().await.unwrap_err();
+    assert!(matches!(error, NodeError::WrongBlock { number: 5, .. }), "{error}");
+    assert!(one.refuses_all());
+
+    let both = client([forked.endpoint(), right.endpoint()]);
+    both.expect_chain(identity);
+    both.expect_block(Some(block(5)));
+    assert_eq!(both.find_block_ref(7).await.unwrap(), Some(block(7)));
+    assert!(!both.refuses_all());
+
+    // A node that lacks the block says nothing about it.
+    one.expect_block(Some(block(11)));
+    assert_eq!(one.head().await.unwrap().number, 10);
+    // Another node at the same address is compared when it is asked to be.
+    one.expect_block(Some(block(5)));
+    one.confirm_chain().await;
+    assert!(one.refuses_all());
+    forked.serve(Chain::new(10));
+    one.confirm_chain().await;
+    assert!(!one.refuses_all());
+    assert_eq!(one.find_block_ref(7).await.unwrap(), Some(block(7)));
+}

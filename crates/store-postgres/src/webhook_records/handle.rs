@@ -103,11 +103,16 @@ impl PostgresWebhookRecords {
         self.database.connection().await
     }
 
-    /// Reads the totals again, after all rows were replaced.
-    pub(crate) async fn read_totals(&self) -> Result<(), StoreError> {
-        let progress = ProgressRow::read(&self.connection().await?).await?;
-        self.note_totals(&progress);
-        Ok(())
+    /// Reads the totals again: other processes change them, too.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub fn read_totals(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            let progress = ProgressRow::read(&self.connection().await?).await?;
+            self.note_totals(&progress);
+            Ok(())
+        })
     }
 
     pub(super) fn note_totals(&self, progress: &ProgressRow) {

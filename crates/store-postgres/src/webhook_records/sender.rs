@@ -68,7 +68,7 @@ impl Sender {
         news: &'a (dyn Fn(QueueNews) + Send + Sync),
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            let (client, mut connection) = self.database.url().connect().await.map_err(store_error)?;
+            let (client, mut connection) = self.database.url().connect().await?;
             let messages = poll_fn(move |context| connection.poll_message(context));
             let (receiving, beating) = (receive(messages, news), self.send_heartbeats(&client, news));
             match select(pin!(receiving), pin!(beating)).await {

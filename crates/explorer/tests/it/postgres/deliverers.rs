@@ -158,7 +158,12 @@ async fn webhooks_are_shared_and_move_when_a_process_is_killed_or_stops() {
     let ended = first.stop(crate::support::process::Signal::Terminate).await;
     assert!(ended.status.success(), "{ended:?}");
     assert_eq!(scene.owners().await, 0);
-    assert_eq!(scene.serving.json("/health").await["webhooks"]["pending"], 0);
+    let health = eventually("all is sent, as another process knows", async || {
+        let health = scene.serving.json("/health").await;
+        (health["webhooks"]["pending"] == 0).then_some(health)
+    })
+    .await;
+    assert_eq!(health["webhooks"]["count"], WEBHOOKS, "{health}");
 }
 
 #[tokio::test]

@@ -32,6 +32,8 @@ async fn health_reports_the_tip_of_the_index_and_of_the_node() {
             "nodeHead": 1,
             "lag": 0,
             "nodeReachable": true,
+            "reportAge": 0,
+            "database": null,
             "readDatabase": null,
             "rejectedBlock": null,
             "waitingFor": null,
