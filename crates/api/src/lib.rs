@@ -20,7 +20,6 @@ mod router;
 mod routes;
 mod serve;
 mod state;
-mod static_document;
 mod streams;
 pub mod wire;
 
