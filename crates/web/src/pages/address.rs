@@ -17,6 +17,7 @@ mod trades;
 mod transactions;
 mod transfers;
 
+pub(super) use self::filter::fuzzing::list_filter;
 use askama::Template;
 use axum::{
     extract::{Path, Query, State},
