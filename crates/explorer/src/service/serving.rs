@@ -98,6 +98,7 @@ impl Serving {
             tour: pages.tour,
             branding: pages.branding,
             public_url: pages.public_url,
+            listens: parts.listener.local_addr()?,
             api_limits: ApiLimits { anonymous: anonymous_requests, with_key: api::REQUESTS_PER_MINUTE },
             budget: page_budget,
         });
