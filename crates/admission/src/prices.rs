@@ -150,6 +150,7 @@ mod tests {
             assert_eq!(Area::Api.cost(&path), Some(1), "{path}");
         }
         assert_eq!(Area::Pages.cost("/assets/style-0123.css"), None);
+        assert_eq!(Area::Pages.cost("/docs"), Some(1));
         assert_eq!(Area::Api.cost("/api/v1/openapi.json"), None);
         assert_eq!(Area::Api.cost("/api/v1/verify/jobs/17"), None);
         assert_eq!(Area::Api.cost("/api/v1/verify"), Some(2));

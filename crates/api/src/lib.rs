@@ -20,11 +20,11 @@ mod router;
 mod routes;
 mod serve;
 mod state;
-mod static_document;
 mod streams;
 pub mod wire;
 
 pub use keys::{Caller, IssuedKey, KeyText, KeyUses, OwnerAccess, REQUESTS_PER_MINUTE, issue_key};
+pub use layers::{AllowedOrigins, OriginError};
 pub use metrics::{ApiMetrics, CacheMetrics, RateLimited};
 pub use params::Paging;
 pub use router::{list_routes, router};

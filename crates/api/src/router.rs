@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::{Extension, Router};
 
-use crate::{ApiState, dialect::Dialect, document, layers, routes, static_document::StaticDocument};
+use crate::{ApiState, dialect::Dialect, document, layers, routes};
 
 /// The patterns of all routes of the API, without its dialects.
 #[must_use]
@@ -17,8 +17,9 @@ pub fn router(state: ApiState, dialects: Vec<Dialect>) -> Router {
     let resources = routes::index_resources();
     document::complete(&mut document, state.access, &resources);
     document::state_limits(&mut document, state.anonymous_requests);
-    let document = routes::OpenApiDocument(StaticDocument::new("application/json", document::write(&document)));
+    let document = routes::OpenApiDocument::new(document::write(&document));
     let admission = Arc::clone(&state.admission);
+    let origins = state.origins.clone();
     let (cache, indexed_block) = (state.response_cache(), state.indexed_block(resources));
     let mut router = routes.layer(Extension(document)).with_state(Arc::new(state));
     let mut rules = Vec::new();
@@ -26,7 +27,7 @@ pub fn router(state: ApiState, dialects: Vec<Dialect>) -> Router {
         router = router.merge(dialect.routes);
         rules.push(dialect.rules);
     }
-    layers::wrap(router, admission, cache, rules, indexed_block)
+    layers::wrap(router, admission, cache, rules, indexed_block, origins)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{
     dialect::Gate,
     json_response::Freshness,
     keys::{KeyIssuer, KeyRing, KeyUses},
-    layers::{Admission, IndexResources, IndexedBlock},
+    layers::{Admission, AllowedOrigins, IndexResources, IndexedBlock},
     response_cache::{IndexVersion, ResponseCache},
     streams::Streams,
 };
@@ -32,6 +32,7 @@ pub struct ApiParts {
     pub tasks: watch::Receiver<Vec<TaskStatus>>,
     pub token_prefix: TokenPrefix,
     pub access: OwnerAccess,
+    pub origins: AllowedOrigins,
     pub limits: LimitConfig,
     /// Shared with the pages: for what is not counted against the limits.
     pub page_budget: Arc<PageBudget>,
@@ -57,6 +58,7 @@ pub struct ApiState {
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) issuer: KeyIssuer,
     pub(crate) access: OwnerAccess,
+    pub(crate) origins: AllowedOrigins,
     /// In any 60 seconds, without a key; None means without a limit.
     pub(crate) anonymous_requests: Option<NonZeroU32>,
     pub(crate) admission: Arc<Admission>,
@@ -99,6 +101,7 @@ impl ApiState {
             webhooks: parts.webhooks,
             keys,
             access: parts.access,
+            origins: parts.origins,
             anonymous_requests,
             admission: Arc::new(admission),
             streams: Streams::default(),

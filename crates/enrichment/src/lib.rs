@@ -7,6 +7,9 @@ mod allowances;
 mod balance_history;
 mod dexes;
 mod failures;
+#[doc(hidden)]
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
+pub mod fuzzing;
 mod imitations;
 mod labels;
 mod nft_metadata;

@@ -2,6 +2,8 @@
 //! about them is untrusted, and bounded in size, time and number.
 
 mod document;
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
+pub(crate) mod fuzzing;
 mod image;
 mod in_flight;
 mod uri;

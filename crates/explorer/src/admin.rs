@@ -4,6 +4,7 @@ mod backups;
 pub(crate) mod client;
 pub(crate) mod context;
 mod failed;
+mod guesses;
 pub(crate) mod metrics;
 pub(crate) mod names;
 pub(crate) mod paths;
@@ -11,33 +12,34 @@ pub(crate) mod routes;
 mod socket;
 mod token;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
 
 use ::metrics::Text;
 use anyhow::Context;
 use api::ConnectionLimits;
 use axum::{
     Router,
-    extract::{Request, State},
+    extract::{ConnectInfo, Request, State},
     http::{StatusCode, header},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::get,
 };
-use client_address::TrustedProxies;
-use tokio::{net::TcpListener, sync::Mutex};
+use client_address::{Client, TrustedProxies};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::backups::Backups;
-use self::{context::AdminContext, metrics::Sources, socket::AdminSocket, token::AdminToken};
+use self::{context::AdminContext, guesses::Guesses, metrics::Sources, socket::AdminSocket, token::AdminToken};
 use crate::config::admin::{AdminConfig, AdminPort, SocketConfig};
 
 /// Few: it is for the operator and for one or two programs that collect metrics.
 const MAX_CONNECTIONS: usize = 64;
 /// Fewer, so that one client that guesses tokens does not lock out the others.
 const MAX_CONNECTIONS_PER_CLIENT: usize = 16;
-/// One wrong token is answered at a time, after this long.
-const GUESS: Duration = Duration::from_millis(500);
 
 /// A running admin interface. The socket is removed when it is dropped.
 #[derive(Debug)]
@@ -70,7 +72,7 @@ impl Admin {
             let tokens = Arc::new(Tokens {
                 all: AdminToken::load(&token)?,
                 metrics: AdminToken::of_metrics(&metrics_token_folder)?,
-                guesses: Mutex::default(),
+                guesses: Guesses::default(),
             });
             let listener = TcpListener::bind(address).await.with_context(|| {
                 format!("cannot listen on {address}: choose another address with --admin-listen, or stop the process that uses it")
@@ -115,19 +117,26 @@ async fn get_metrics(State(sources): State<Arc<Sources>>) -> Response {
 struct Tokens {
     all: AdminToken,
     metrics: AdminToken,
-    /// Held while a wrong token waits for its answer.
-    guesses: Mutex<()>,
+    guesses: Guesses,
 }
 
 async fn require_token(State(tokens): State<Arc<Tokens>>, request: Request, next: Next) -> Response {
+    let client = client_of(&request);
+    let has_token = request.headers().contains_key(header::AUTHORIZATION);
+    let turn = if has_token { Some(tokens.guesses.turn(client).await) } else { None };
     let is_metrics = request.uri().path() == paths::METRICS;
     if tokens.all.is_in(request.headers()) || is_metrics && tokens.metrics.is_in(request.headers()) {
+        drop(turn);
         return next.run(request).await;
     }
-    if request.headers().contains_key(header::AUTHORIZATION) {
-        let _guess = tokens.guesses.lock().await;
-        tokio::time::sleep(GUESS).await;
+    if let Some(turn) = turn {
+        tokens.guesses.wrong(turn).await;
     }
     let advice = "send the admin token: Authorization: Bearer TOKEN\n";
     (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], advice).into_response()
+}
+
+fn client_of(request: &Request) -> Client {
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    Client::of(peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(peer)| peer.ip()))
 }

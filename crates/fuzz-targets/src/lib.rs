@@ -12,12 +12,16 @@ pub use api::fuzzing::{query_body, query_string, request_body, signature};
 pub use contracts::fuzzing::{abi_arguments, abi_interface, abi_values};
 pub use dialects::fuzzing::dialect_form;
 pub use egress::fuzzing::{dns_reply, egress_address, egress_url};
+pub use enrichment::fuzzing::nft_document;
+pub use ingest::fuzzing::transfer_logs;
 pub use mutate::mutate;
 pub use node::fuzzing::{rpc_answer, rpc_block, rpc_flat_trace, rpc_trace};
 pub use random::Random;
 pub use runner::{Failure, Plan, run};
+pub use store::fuzzing::record_line;
 pub use store_embedded::fuzzing::{chunk, cursors, rows};
 pub use verification::fuzzing::{contract_code, metadata};
+pub use web::fuzzing::page_input;
 
 /// One fuzz target.
 #[derive(Debug, Clone, Copy)]
@@ -49,8 +53,11 @@ targets! {
     egress_address: 2_000_000,
     egress_url: 150_000,
     metadata: 15_000,
+    nft_document: 60_000,
+    page_input: 60_000,
     query_body: 200_000,
     query_string: 200_000,
+    record_line: 100_000,
     request_body: 150_000,
     rows: 500_000,
     rpc_answer: 40_000,
@@ -58,4 +65,5 @@ targets! {
     rpc_flat_trace: 40_000,
     rpc_trace: 40_000,
     signature: 8_000,
+    transfer_logs: 500_000,
 }

@@ -62,8 +62,11 @@ targets! {
     egress_address,
     egress_url,
     metadata,
+    nft_document,
+    page_input,
     query_body,
     query_string,
+    record_line,
     request_body,
     rows,
     rpc_answer,
@@ -71,6 +74,7 @@ targets! {
     rpc_flat_trace,
     rpc_trace,
     signature,
+    transfer_logs,
 }
 
 #[test]

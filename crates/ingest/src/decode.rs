@@ -2,6 +2,8 @@
 
 mod approvals;
 mod events;
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
+pub(crate) mod fuzzing;
 mod involvement;
 #[cfg(test)]
 pub(crate) mod samples;

@@ -24,6 +24,9 @@ mod finality;
 mod follow;
 mod follow_error;
 mod fork;
+#[doc(hidden)]
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
+pub mod fuzzing;
 mod lower_head;
 mod native_logs;
 mod operator_requests;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use domain::{BlockRef, ChainIdentity, ReportAge, SyncPhase, SyncStatus};
+use domain::{BlockRef, ReportAge, SyncPhase, SyncStatus};
 use store::StoreError;
 
 use crate::{

@@ -6,6 +6,9 @@ mod block_credits;
 mod block_times;
 mod contract_data;
 mod error;
+#[doc(hidden)]
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
+pub mod fuzzing;
 mod internal;
 mod lifecycle;
 pub mod log_data;

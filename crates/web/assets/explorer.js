@@ -78,6 +78,10 @@ try {
   // Storage is blocked.
 }
 
+// The server does not know by which name it is reached, unless the operator told it.
+for (const commands of document.querySelectorAll("[data-server]"))
+  commands.textContent = commands.textContent.replaceAll(commands.dataset.server, location.origin);
+
 // Colour scheme
 document.querySelector("[data-scheme]")?.addEventListener("click", () => {
   const root = document.documentElement;

@@ -6,15 +6,17 @@ use std::sync::LazyLock;
 use axum::{
     body::Bytes,
     http::{
-        HeaderValue,
-        header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE},
+        HeaderMap, HeaderValue,
+        header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY},
     },
-    response::{IntoResponse, Response},
+    response::Response,
 };
+use static_document::StaticDocument;
 use xxhash_rust::xxh3::xxh3_64;
 
-pub(crate) const ICON: &str = include_str!("../assets/icon.svg");
-
+/// Not at its path: icons of sites have fixed ones.
+pub(crate) static ICON: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("icon", "svg", "image/svg+xml", include_str!("../assets/icon.svg")));
 pub(crate) static STYLE: LazyLock<Asset> = LazyLock::new(|| Asset::style("style", include_str!("../assets/style.css")));
 pub(crate) static SCRIPT: LazyLock<Asset> =
     LazyLock::new(|| Asset::script("explorer", include_str!("../assets/explorer.js")));
@@ -31,8 +33,7 @@ pub(crate) static THEME: LazyLock<Asset> = LazyLock::new(|| Asset::script("theme
 #[derive(Debug)]
 pub(crate) struct Asset {
     pub(crate) path: String,
-    kind: &'static str,
-    content: Bytes,
+    document: StaticDocument,
     /// Replaces the content security policy of pages.
     policy: Option<&'static str>,
 }
@@ -40,7 +41,8 @@ pub(crate) struct Asset {
 impl Asset {
     pub(crate) fn new(name: &str, extension: &str, kind: &'static str, content: impl Into<Bytes>) -> Self {
         let content = content.into();
-        Self { path: format!("/assets/{name}-{:016x}.{extension}", xxh3_64(&content)), kind, content, policy: None }
+        let path = format!("/assets/{name}-{:016x}.{extension}", xxh3_64(&content));
+        Self { path, document: StaticDocument::new(kind, content), policy: None }
     }
 
     pub(crate) fn style(name: &str, content: impl Into<Bytes>) -> Self {
@@ -57,12 +59,13 @@ impl Asset {
 
     #[cfg(test)]
     pub(crate) fn content(&self) -> &[u8] {
-        &self.content
+        self.document.plain()
     }
 
-    pub(crate) fn response(&self, caching: &'static str) -> Response {
-        let headers = [(CONTENT_TYPE, self.kind), (CACHE_CONTROL, caching)];
-        let mut response = (headers, self.content.clone()).into_response();
+    /// The response to a request with these headers.
+    pub(crate) fn response_to(&self, headers: &HeaderMap, caching: &'static str) -> Response {
+        let mut response = self.document.response_to(headers);
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(caching));
         if let Some(policy) = self.policy {
             response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
         }

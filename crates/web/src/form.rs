@@ -1,5 +1,7 @@
 //! Forms that are sent to a page: their fields and the answers to them.
 
+pub(crate) mod fuzzing;
+
 use std::convert::Infallible;
 
 use askama::Template;

@@ -7,14 +7,18 @@ use axum::{
     Router,
     extract::{Request, State},
     http::{
-        HeaderName, HeaderValue,
+        Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, Version,
         header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS},
     },
     middleware::{Next, from_fn, from_fn_with_state},
     response::Response,
 };
 use tokio::time::timeout;
-use tower_http::{CompressionLevel, catch_panic::CatchPanicLayer, compression::CompressionLayer};
+use tower_http::{
+    CompressionLevel,
+    catch_panic::CatchPanicLayer,
+    compression::{CompressionLayer, DefaultPredicate, predicate::Predicate},
+};
 
 use crate::{
     base_path::{self, BasePath},
@@ -35,13 +39,19 @@ const SECURITY_HEADERS: [(HeaderName, HeaderValue); 4] = [
     (REFERRER_POLICY, HeaderValue::from_static("same-origin")),
 ];
 
+type MayBeCompressed = fn(StatusCode, Version, &HeaderMap, &Extensions) -> bool;
+
 pub(crate) fn wrap(router: Router, budget: Arc<PageBudget>, base_path: BasePath) -> Router {
+    let may_be_compressed: MayBeCompressed = static_document::may_be_compressed;
+    let compression = CompressionLayer::new()
+        .quality(CompressionLevel::Precise(2))
+        .compress_when(DefaultPredicate::new().and(may_be_compressed));
     router
         .layer(from_fn_with_state(base_path, base_path::move_links))
         .layer(from_fn(limit_time))
         .layer(from_fn_with_state(budget, count_page))
         .layer(CatchPanicLayer::custom(respond_to_panic))
-        .layer(CompressionLayer::new().quality(CompressionLevel::Precise(2)))
+        .layer(compression)
         .layer(from_fn(add_security_headers))
 }
 

@@ -11,6 +11,9 @@ mod branding;
 mod error;
 mod form;
 mod frame;
+#[doc(hidden)]
+#[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
+pub mod fuzzing;
 mod layers;
 mod lookalikes;
 mod methods;

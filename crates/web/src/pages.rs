@@ -10,6 +10,7 @@ mod calls;
 mod charts;
 mod contracts;
 mod developers;
+pub(crate) mod fuzzing;
 mod gas;
 mod holder_shares;
 mod home;

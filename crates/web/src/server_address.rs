@@ -1,36 +1,33 @@
-use std::net::IpAddr;
-
-use axum::http::{HeaderMap, HeaderName, header::HOST};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::state::WebState;
 
-/// Where the explorer listens by default.
-const DEFAULT: &str = "127.0.0.1:3000";
+/// The URL of this explorer, for commands that are shown. Nothing of it is from a request: whoever sends one chooses its headers, a
+/// proxy may cache the page, and others would send their signatures there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ServerAddress {
+    pub(crate) url: String,
+    /// Whether a script may show the address in the browser instead: the operator did not tell the public one.
+    pub(crate) is_local: bool,
+}
 
 impl WebState {
-    /// The URL of this explorer, for commands and links that are shown: the public one, or an address that the browser uses. A
-    /// name in `Host` is not shown, since whoever sends the request chooses it, and a proxy may cache the page.
-    pub(crate) fn server_address(&self, headers: &HeaderMap) -> String {
-        if let Some(url) = &self.site_url {
-            return url.to_string();
+    pub(crate) fn server_address(&self) -> ServerAddress {
+        match &self.site_url {
+            Some(url) => ServerAddress { url: url.to_string(), is_local: false },
+            None => ServerAddress { url: local_url(self.listens), is_local: true },
         }
-        let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let host = Some(text(HOST)).filter(|host| is_address(host)).unwrap_or(DEFAULT);
-        let is_secure = text(HeaderName::from_static("x-forwarded-proto")).eq_ignore_ascii_case("https");
-        let scheme = if is_secure { "https" } else { "http" };
-        format!("{scheme}://{host}{}", self.base_path.as_str())
     }
 }
 
-/// Whether a host is an IP address or this machine, with or without a port.
-fn is_address(host: &str) -> bool {
-    let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) if !name.is_empty() && !port.contains(']') => (name, Some(port)),
-        _ => (host, None),
+/// The URL of a port on this machine.
+fn local_url(listens: SocketAddr) -> String {
+    let address = match listens.ip() {
+        IpAddr::V4(address) if address.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(address) if address.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        address => address,
     };
-    let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok());
-    let bare = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
-    is_port && (bare == "localhost" || bare.parse::<IpAddr>().is_ok())
+    format!("http://{}", SocketAddr::new(address, listens.port()))
 }
 
 #[cfg(test)]
@@ -38,14 +35,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_addresses_are_shown() {
-        for host in ["127.0.0.1:3000", "192.168.1.7", "[::1]:3000", "[2001:db8::1]", "localhost:3000", "localhost"] {
-            assert!(is_address(host), "{host}");
-        }
-        for host in
-            ["", "evil.example", "evil.example:80", "127.0.0.1:x", "127.0.0.1.evil.example", "a b", "localhost:99999"]
-        {
-            assert!(!is_address(host), "{host}");
+    fn the_url_is_where_the_explorer_listens() {
+        for (listens, url) in [
+            ("127.0.0.1:3000", "http://127.0.0.1:3000"),
+            ("192.168.1.7:80", "http://192.168.1.7:80"),
+            ("0.0.0.0:3000", "http://127.0.0.1:3000"),
+            ("[::]:3000", "http://[::1]:3000"),
+            ("[2001:db8::1]:3000", "http://[2001:db8::1]:3000"),
+        ] {
+            assert_eq!(local_url(listens.parse().unwrap()), url);
         }
     }
 }

@@ -1,4 +1,5 @@
 use std::{
+    net::SocketAddr,
     ops::Deref,
     sync::Arc,
     time::{Duration, Instant},
@@ -32,6 +33,7 @@ pub struct WebParts {
     pub branding: Branding,
     /// With one, there is a sitemap, and pages name their canonical URLs.
     pub public_url: Option<PublicUrl>,
+    pub listens: SocketAddr,
     pub api_limits: ApiLimits,
     /// What each client may have of the pages.
     pub budget: Arc<PageBudget>,
@@ -50,6 +52,7 @@ pub(crate) struct WebState {
     pub(crate) branding: Branding,
     /// The public URL, without a slash at the end.
     pub(crate) site_url: Option<Arc<str>>,
+    pub(crate) listens: SocketAddr,
     pub(crate) known_names: Cache<Address, CachedName>,
     pub(crate) verified_names: VerifiedNames,
     pub(crate) days: RecentDays,
@@ -84,6 +87,7 @@ impl WebState {
             base_path,
             branding: parts.branding,
             site_url,
+            listens: parts.listens,
         }
     }
 

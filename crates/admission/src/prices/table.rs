@@ -157,19 +157,6 @@ const PRICES: &[Price] = &[
     Price { area: Area::Free, route: "/health", work: PLAIN, note: "" },
     Price { area: Area::Free, route: "/health/live", work: PLAIN, note: "" },
     Price { area: Area::Free, route: "/health/ready", work: PLAIN, note: "" },
-    Price { area: Area::Free, route: "/docs", work: PLAIN, note: "compressed once; counts as a page of its client" },
-    Price {
-        area: Area::Free,
-        route: "/docs/docs.css",
-        work: PLAIN,
-        note: "compressed once; counts as a page of its client",
-    },
-    Price {
-        area: Area::Free,
-        route: "/docs/docs.js",
-        work: PLAIN,
-        note: "compressed once; counts as a page of its client",
-    },
     // Etherscan's dialect, by module and action. The rows of lists are those that there are, at most those that are asked for.
     Price { area: Area::Etherscan, route: "account.balance", work: Work { node_calls: 2, ..PLAIN }, note: "" },
     Price {
@@ -325,6 +312,7 @@ const PRICES: &[Price] = &[
     Price { area: Area::Pages, route: "/contracts", work: PLAIN, note: "" },
     Price { area: Area::Pages, route: "/accounts", work: PLAIN, note: "" },
     Price { area: Area::Pages, route: "/verify/compilers", work: PLAIN, note: "" },
+    Price { area: Area::Pages, route: "/docs", work: PLAIN, note: "" },
     Price { area: Area::Pages, route: "/keys", work: PLAIN, note: "" },
     Price { area: Area::Pages, route: "/webhooks", work: PLAIN, note: "" },
     Price { area: Area::Pages, route: "/search", work: PLAIN, note: "" },
@@ -364,7 +352,7 @@ const PRICES: &[Price] = &[
         note: "a form of 6 MB takes as long to parse as twenty pages",
     },
     Price { area: Area::Pages, route: "/sitemap/{name}", work: Work { rows: 10_000, ..PLAIN }, note: "" },
-    Price { area: Area::Free, route: "/assets/{name}", work: PLAIN, note: "in memory" },
-    Price { area: Area::Free, route: "/favicon.ico", work: PLAIN, note: "in memory" },
-    Price { area: Area::Free, route: "/favicon.svg", work: PLAIN, note: "in memory" },
+    Price { area: Area::Free, route: "/assets/{name}", work: PLAIN, note: "in memory, compressed once" },
+    Price { area: Area::Free, route: "/favicon.ico", work: PLAIN, note: "in memory, compressed once" },
+    Price { area: Area::Free, route: "/favicon.svg", work: PLAIN, note: "in memory, compressed once" },
 ];

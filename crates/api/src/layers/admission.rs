@@ -19,8 +19,8 @@ use crate::{
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const API: &str = "/api/";
-/// Files that are not counted against the limits: they count as pages.
-const DOCUMENTS: [&str; 2] = ["/docs", "/api/v1/openapi.json"];
+/// Not counted against the limits: it counts as a page.
+const DOCUMENT: &str = "/api/v1/openapi.json";
 
 /// Authenticates the caller and enforces the rate limits.
 pub(crate) struct Admission {
@@ -57,7 +57,7 @@ impl Admission {
         request.extensions_mut().insert(client);
         let cost = match scope {
             Scope::Outside | Scope::Handler => return Checked { rejection: None, limits: None },
-            Scope::Document => return self.check_document(client, request.uri().path().starts_with(API)).await,
+            Scope::Document => return self.check_document(client).await,
             Scope::Free => return Checked { rejection: None, limits: Some(self.limits.peek(client).await) },
             Scope::Costs(cost) => cost,
         };
@@ -73,15 +73,14 @@ impl Admission {
     }
 
     /// A document can always be read, but not without end.
-    async fn check_document(&self, client: Client, is_of_api: bool) -> Checked {
+    async fn check_document(&self, client: Client) -> Checked {
         let wait = self.page_budget.take(client, 1).err();
         let rejection = wait.map(|wait| ApiError::RateLimited {
             retry_after: wait.as_secs() + 1,
             reason: "too many pages and documents were requested from this address".to_owned(),
             advice: "",
         });
-        let limits = if is_of_api { Some(self.limits.peek(client).await) } else { None };
-        Checked { rejection, limits }
+        Checked { rejection, limits: Some(self.limits.peek(client).await) }
     }
 
     /// Counts the cost of a request, and accepts or rejects it.
@@ -155,7 +154,7 @@ impl Scope {
         match dialect.map(|dialect| dialect.admission) {
             Some(DialectAdmission::Handler) => Self::Handler,
             Some(DialectAdmission::Header(area)) => area.cost(path).map_or(Self::Free, Self::Costs),
-            None if DOCUMENTS.iter().any(|document| is_below(document, path)) => Self::Document,
+            None if path.trim_end_matches('/') == DOCUMENT => Self::Document,
             None if !path.starts_with(API) => Self::Outside,
             None => Area::Api.cost(path).map_or(Self::Free, Self::Costs),
         }
@@ -170,10 +169,6 @@ fn limited_caller(identity: &Identity) -> LimitedCaller {
         }
         Identity::Known(Caller(None)) | Identity::Unknown(_) => LimitedCaller::Anonymous,
     }
-}
-
-fn is_below(root: &str, path: &str) -> bool {
-    path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn rate_limited(retry_after: u64, decision: &LimitDecision, identity: &Identity) -> ApiError {

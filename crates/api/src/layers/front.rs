@@ -36,7 +36,6 @@ use super::{
 use crate::{
     error::ApiError,
     response_cache::{CachedRequest, MinBlock, ResponseCache},
-    static_document,
 };
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");

@@ -12,7 +12,7 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use super::{Admission, IndexedBlock, url_length::MAX_URL_BYTES};
+use super::{Admission, AllowedOrigins, IndexedBlock, url_length::MAX_URL_BYTES};
 use crate::{
     json_response::{Freshness, JsonResponse},
     keys::{KeyRing, memory::MemoryRecords},
@@ -33,7 +33,7 @@ pub(crate) fn wrap_with_cache(router: Router, cache: ResponseCache) -> Router {
         proxies: TrustedProxies::default(),
         metrics: Arc::default(),
     };
-    super::wrap(router, Arc::new(admission), cache, Vec::new(), IndexedBlock::none())
+    super::wrap(router, Arc::new(admission), cache, Vec::new(), IndexedBlock::none(), AllowedOrigins::Any)
 }
 
 struct Reply {

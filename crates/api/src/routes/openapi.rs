@@ -1,11 +1,31 @@
-use axum::{Extension, http::HeaderMap, response::Response};
+use axum::{
+    Extension,
+    body::Bytes,
+    http::{
+        HeaderMap, HeaderValue,
+        header::{CACHE_CONTROL, ETAG},
+    },
+    response::Response,
+};
+use static_document::StaticDocument;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{state::App, static_document::StaticDocument};
+use crate::{json_response::entity_tag, state::App};
 
 /// The serialized OpenAPI document.
 #[derive(Debug, Clone)]
-pub(crate) struct OpenApiDocument(pub(crate) StaticDocument);
+pub(crate) struct OpenApiDocument {
+    document: StaticDocument,
+    /// That of the plain form.
+    tag: Option<HeaderValue>,
+}
+
+impl OpenApiDocument {
+    pub(crate) fn new(json: Bytes) -> Self {
+        let tag = HeaderValue::try_from(entity_tag(&json)).ok();
+        Self { document: StaticDocument::new("application/json", json), tag }
+    }
+}
 
 pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_openapi))
@@ -19,5 +39,10 @@ pub(super) fn router() -> OpenApiRouter<App> {
     responses((status = 200, description = "The OpenAPI 3.1 description of the API", body = serde_json::Value))
 )]
 async fn get_openapi(Extension(document): Extension<OpenApiDocument>, headers: HeaderMap) -> Response {
-    document.0.response_to(&headers)
+    let mut response = document.document.response_to(&headers);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if let Some(tag) = document.tag {
+        response.headers_mut().insert(ETAG, tag);
+    }
+    response
 }

@@ -3,12 +3,12 @@
 use domain::{NftAttribute, NftDocument};
 use serde_json::{Map, Value};
 
-const MAX_NAME: usize = 200;
-const MAX_DESCRIPTION: usize = 4_000;
+pub(super) const MAX_NAME: usize = 200;
+pub(super) const MAX_DESCRIPTION: usize = 4_000;
 /// Long enough for a small image in a `data:` URI.
 pub(super) const MAX_IMAGE_URI: usize = 64 * 1024;
-const MAX_ATTRIBUTES: usize = 64;
-const MAX_ATTRIBUTE: usize = 200;
+pub(super) const MAX_ATTRIBUTES: usize = 64;
+pub(super) const MAX_ATTRIBUTE: usize = 200;
 
 /// Takes what is shown from a document. Fields of other types are left out, long texts are cut.
 pub(super) fn parse(bytes: &[u8]) -> Result<NftDocument, String> {
@@ -23,7 +23,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<NftDocument, String> {
         name: field(&["name"], MAX_NAME),
         description: field(&["description"], MAX_DESCRIPTION),
         // A URI that is cut leads elsewhere, so a longer one is left out.
-        image: image.filter(|uri| !uri.is_empty() && uri.len() <= MAX_IMAGE_URI).map(without_controls),
+        image: image.filter(|uri| uri.len() <= MAX_IMAGE_URI).map(without_controls).filter(|uri| !uri.is_empty()),
         attributes: match document.get("attributes") {
             Some(Value::Array(entries)) => entries.iter().filter_map(attribute).take(MAX_ATTRIBUTES).collect(),
             _ => Vec::new(),
@@ -87,7 +87,11 @@ mod tests {
         };
         assert_eq!(parse(json.as_bytes()), Ok(expected.clone()));
         assert_eq!(parse(format!("\u{feff}{json}").as_bytes()), Ok(expected));
-        assert_eq!(parse(br#"{"name": null, "image": 7, "attributes": {}}"#), Ok(NftDocument::default()));
+        for nothing in
+            [r#"{"name": null, "image": 7, "attributes": {}}"#, r#"{"image": ""}"#, r#"{"image": "\n\t\u0000"}"#]
+        {
+            assert_eq!(parse(nothing.as_bytes()), Ok(NftDocument::default()), "{nothing}");
+        }
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! What clients may do: who sees an owner's data, and how many requests and connections there may be.
+//! What clients may do: who sees an owner's data, which web pages read the API, and how many requests and connections there may be.
 
 use std::num::NonZeroU32;
 
 use admission::LimitConfig;
-use api::{ConnectionLimits, OwnerAccess};
+use api::{AllowedOrigins, ConnectionLimits, OwnerAccess};
 use clap::ValueEnum;
 use client_address::TrustedProxies;
 use ipnet::IpNet;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{options::options, values};
 use crate::process::open_files;
@@ -20,6 +20,13 @@ options! {
         /// Who can see and change an owner's data, such as the list of API keys [default: auto]
         #[arg(long, env = "EXPLORER_OWNER_ACCESS", value_name = "ACCESS", hide_short_help = true)]
         pub(crate) owner_access: Option<AccessChoice>,
+
+        /// Which websites' pages may read the API in a browser: `any`, `off` (none), or origins, separated by commas [default: any]
+        ///
+        /// On a private network, `off` or a list keeps pages of the internet, in the browsers of its users, from reading it.
+        #[arg(long, env = "EXPLORER_CORS", value_name = "off|any|ORIGIN", hide_short_help = true)]
+        #[file(allowed_origins)]
+        pub(crate) cors: Option<AllowedOrigins>,
 
         /// API requests in any 60 seconds from one IP address without a key; 0: no limit [default: 10]
         #[arg(long, env = "EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", value_name = "N")]
@@ -63,6 +70,8 @@ pub(crate) enum AccessChoice {
 #[derive(Debug)]
 pub(crate) struct LimitsConfig {
     pub(crate) access: OwnerAccess,
+    /// Of pages that may read the API in a browser.
+    pub(crate) origins: AllowedOrigins,
     pub(crate) requests: LimitConfig,
     /// Per client; None: no limit.
     pub(crate) pages_per_minute: Option<NonZeroU32>,
@@ -77,6 +86,7 @@ impl LimitOptions {
         let proxies = TrustedProxies::new(self.trusted_proxy);
         LimitsConfig {
             access: access(self.owner_access, is_behind_proxy),
+            origins: self.cors.unwrap_or_default(),
             requests: requests(self.anonymous_requests_per_minute, self.keyed_requests_per_minute),
             pages_per_minute: NonZeroU32::new(self.pages_per_minute.unwrap_or(DEFAULT_PAGES_PER_MINUTE)),
             connections: connections(self.max_connections, self.max_connections_per_ip, &proxies),
@@ -114,6 +124,11 @@ fn connections(total: Option<usize>, per_client: Option<usize>, proxies: &Truste
         per_client: per_client.unwrap_or(defaults.per_client),
         proxies: proxies.clone(),
     }
+}
+
+fn allowed_origins<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<AllowedOrigins>, D::Error> {
+    let texts: Vec<String> = values::list(deserializer)?;
+    texts.join(",").parse().map(Some).map_err(D::Error::custom)
 }
 
 fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {

@@ -198,6 +198,20 @@ mod tests {
     }
 
     #[test]
+    fn origins_may_be_a_text_or_a_list_in_the_file() {
+        let text: RunOptions = toml::from_str("cors = 'https://a.example,https://b.example'").unwrap();
+        let list: RunOptions = toml::from_str("cors = ['https://a.example', 'https://b.example']").unwrap();
+        let given = line(["--cors", "https://a.example,https://b.example"]).unwrap();
+        assert!(given.limits.cors.is_some());
+        assert_eq!(text.limits.cors, given.limits.cors);
+        assert_eq!(list.limits.cors, given.limits.cors);
+        let off: RunOptions = toml::from_str("cors = 'off'").unwrap();
+        assert_eq!(off.limits.cors, Some(api::AllowedOrigins::None));
+        let error = toml::from_str::<RunOptions>("cors = ['https://a.example', '*']").unwrap_err().to_string();
+        assert!(error.contains("`*` is not an origin"), "{error}");
+    }
+
+    #[test]
     fn a_misspelt_option_in_the_file_is_refused() {
         let error = toml::from_str::<RunOptions>("lisen = '127.0.0.1:1'").unwrap_err().to_string();
         assert!(error.contains("lisen") && error.contains("listen"), "{error}");

@@ -5,6 +5,8 @@ pub(crate) mod content;
 mod digest;
 pub(crate) mod extract;
 pub(crate) mod folder;
+#[cfg(test)]
+mod fuzzing;
 mod manifest;
 pub(crate) mod unfinished;
 

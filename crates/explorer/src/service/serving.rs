@@ -65,7 +65,7 @@ impl Serving {
         cancel: CancellationToken,
     ) -> anyhow::Result<Self> {
         let ServingConfig { limits, pages, services, response_cache_bytes } = config;
-        let LimitsConfig { access, requests, pages_per_minute, proxies, connections } = limits;
+        let LimitsConfig { access, origins, requests, pages_per_minute, proxies, connections } = limits;
         let anonymous_requests = requests.anonymous;
         let (index, supervisor) = (parts.index, parts.supervisor);
         let shared = index.shared.as_ref();
@@ -79,6 +79,7 @@ impl Serving {
             replica: shared.and_then(|shared| shared.replica()),
             tasks: supervisor.tasks(),
             access,
+            origins,
             limits: requests,
             page_budget: Arc::clone(&page_budget),
             shared_quotas: shared.map(|shared| Arc::new(shared.quotas()) as Arc<dyn SharedQuotas>),
@@ -98,6 +99,7 @@ impl Serving {
             tour: pages.tour,
             branding: pages.branding,
             public_url: pages.public_url,
+            listens: parts.listener.local_addr()?,
             api_limits: ApiLimits { anonymous: anonymous_requests, with_key: api::REQUESTS_PER_MINUTE },
             budget: page_budget,
         });

@@ -117,3 +117,20 @@ async fn without_a_database_limits_start_over_with_the_process() {
     assert_eq!((second.status, second.header("x-ratelimit-remaining")), (200, "0"));
     assert_eq!(explorer.get("/api/v1/stats").await.status, 429);
 }
+
+#[tokio::test]
+async fn the_reference_and_its_document_count_as_pages_and_assets_do_not() {
+    let node = DevNode::start().await;
+    let launch = Launch::run(&node.url()).argument("--pages-per-minute", 1);
+    let explorer = launch.argument("--trusted-proxy", "127.0.0.0/8").start().await;
+    for (path, from) in [("/docs", "192.0.2.1"), ("/api/v1/openapi.json", "192.0.2.2")] {
+        let first = get_from(&explorer, path, from, None).await;
+        assert_eq!(first.status, 200, "{path}");
+        let second = get_from(&explorer, path, from, None).await;
+        assert_eq!(second.status, 429, "{path}");
+        assert!(second.header("retry-after").parse::<u32>().is_ok_and(|seconds| seconds > 0), "{path}");
+        for _ in 0..3 {
+            assert_eq!(get_from(&explorer, "/favicon.svg", from, None).await.status, 200, "{path}");
+        }
+    }
+}

@@ -17,6 +17,7 @@ mod clock;
 mod concurrency;
 mod configuration;
 mod contracts;
+mod cors;
 mod coverage;
 mod crash;
 mod data_folder;

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::support::{
     DevNode, Fixture, Launch, TestExplorer,
-    client::Client,
+    client::{Client, http_client},
     process::{Process, Signal},
     wallet_clients::run_client,
 };
@@ -127,5 +127,42 @@ async fn assets_have_content_hashes_in_their_names_and_are_cached_forever() {
         let answer = client.get(asset).await;
         assert_eq!(answer.status, 200, "{asset}");
         assert!(answer.header("cache-control").contains("immutable"), "{asset}");
+    }
+}
+
+/// What a layer compresses for each request is a stream, whose length is not known before.
+#[tokio::test]
+async fn assets_are_compressed_once_for_clients_that_accept_it() {
+    let fixture = Fixture::shared().await;
+    let decoding: &Client = fixture.explorer.client();
+    let raw = Client::with_settings(decoding.url(""), http_client().no_gzip());
+    let home = decoding.get("/").await.text;
+    let docs = decoding.get("/docs").await.text;
+    let linked = [home.as_str(), &docs].into_iter().flat_map(|page| page.split('"'));
+    let mut paths: Vec<&str> = linked.filter(|part| part.starts_with("/assets/")).collect();
+    assert!(paths.len() >= 5, "{paths:?}");
+    paths.extend(["/favicon.svg", "/favicon.ico"]);
+    for path in paths {
+        let plain = raw.get(path).await;
+        assert_eq!((plain.status, plain.header("content-encoding")), (200, ""), "{path}");
+        assert_eq!(decoding.get(path).await.text, plain.text, "{path}");
+        for (accepted, expected) in [
+            ("gzip", "gzip"),
+            ("gzip, deflate, br, zstd", "gzip"),
+            ("br", ""),
+            ("identity", ""),
+            ("gzip;q=0, *", ""),
+            ("identity, gzip;q=0.5", ""),
+        ] {
+            let answer = raw.send(raw.request("GET", path).header("Accept-Encoding", accepted)).await;
+            assert_eq!((answer.status, answer.header("content-encoding")), (200, expected), "{path}: {accepted}");
+            for name in ["content-type", "cache-control", "vary", "content-security-policy", "x-content-type-options"] {
+                assert_eq!(answer.header(name), plain.header(name), "{path}: {accepted}: {name}");
+            }
+            assert_eq!(answer.header("vary"), "accept-encoding", "{path}: {accepted}");
+            let length: usize = answer.header("content-length").parse().unwrap();
+            let is_smaller = length < plain.text.len();
+            assert_eq!(is_smaller, expected == "gzip", "{path}: {accepted}: {length} of {} bytes", plain.text.len());
+        }
     }
 }

@@ -130,6 +130,14 @@ fn parse(line: &str) -> Dependency {
 }
 
 #[test]
+fn what_is_said_about_unmaintained_crates_holds() {
+    let built = dependencies("normal,build,dev");
+    let is_built = |name: &str| built.iter().any(|dependency| dependency.name == name);
+    assert!(!is_built("derivative"), "deny.toml says that it is only in the lock file");
+    assert!(is_built("paste"), "nothing uses it any more: remove its reason from deny.toml");
+}
+
+#[test]
 fn licenses_and_sources_of_dependencies_are_allowed() {
     let Rules { graph, licenses, bans, sources } = rules();
     assert!(graph.all_features, "only the graph with all features is checked here");

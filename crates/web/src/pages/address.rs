@@ -17,10 +17,10 @@ mod trades;
 mod transactions;
 mod transfers;
 
+pub(super) use self::filter::fuzzing::list_filter;
 use askama::Template;
 use axum::{
     extract::{Path, Query, State},
-    http::HeaderMap,
     response::Response,
 };
 use domain::{Address, CreditClass, CreditFilter, InternalFilter, PageRequest};
@@ -103,7 +103,6 @@ pub(super) async fn show(
     State(app): State<App>,
     Path(address): Path<String>,
     Query(params): Query<Params>,
-    headers: HeaderMap,
 ) -> Result<Response, PageError> {
     let Ok(address) = address.parse::<Address>() else {
         return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.").await;
@@ -123,7 +122,7 @@ pub(super) async fn show(
         token: params.filter.token(),
         page: params.paging.request(),
         shows_all: params.lookalikes.is_some(),
-        server: &app.server_address(&headers),
+        server: &app.server_address(),
         names,
     };
     if let Some(file) = params.paging.file() {

@@ -1,9 +1,6 @@
 use axum::{
     extract::{Path, State},
-    http::{
-        StatusCode,
-        header::{CACHE_CONTROL, CONTENT_TYPE},
-    },
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
 
@@ -16,19 +13,16 @@ use crate::{
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 const ONE_DAY: &str = "public, max-age=86400";
 
-pub(super) async fn show_asset(State(app): State<App>, Path(name): Path<String>) -> Response {
+pub(super) async fn show_asset(State(app): State<App>, Path(name): Path<String>, headers: HeaderMap) -> Response {
     let own: [&Asset; 6] = [&STYLE, &SCRIPT, &THEME, &FORMS, &DOCS_STYLE, &DOCS_SCRIPT];
     let mut assets = own.into_iter().chain(app.branding.assets());
     match assets.find(|asset| asset.path.strip_prefix("/assets/") == Some(name.as_str())) {
-        Some(asset) => asset.response(IMMUTABLE),
+        Some(asset) => asset.response_to(&headers, IMMUTABLE),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }
 
 /// Browsers show it whatever its name: the response has its type.
-pub(super) async fn show_icon(State(app): State<App>) -> Response {
-    match app.branding.logo().map(Logo::asset) {
-        Some(logo) => logo.response(ONE_DAY),
-        None => ([(CONTENT_TYPE, "image/svg+xml"), (CACHE_CONTROL, ONE_DAY)], ICON).into_response(),
-    }
+pub(super) async fn show_icon(State(app): State<App>, headers: HeaderMap) -> Response {
+    app.branding.logo().map_or(&*ICON, Logo::asset).response_to(&headers, ONE_DAY)
 }

@@ -145,7 +145,7 @@ fn credit_rows(all: &[Credit], paging: &Paging, names: &PageNames) -> Vec<Credit
     credits.map(|credit| CreditRow::new(credit, names)).collect()
 }
 
-fn parse(id: &str) -> Option<BlockId> {
+pub(super) fn parse(id: &str) -> Option<BlockId> {
     if id.starts_with("0x") {
         return id.parse().ok().map(BlockId::Hash);
     }

@@ -1,12 +1,13 @@
 //! Pages for developers: the API reference, API keys and webhooks. They call the API with a script.
 
 use askama::Template;
-use axum::{extract::State, http::HeaderMap, response::Response};
+use axum::{extract::State, response::Response};
 
 use crate::{
     assets::{Asset, DOCS_SCRIPT, DOCS_STYLE},
     error::PageError,
     frame::{Frame, Section, page},
+    server_address::ServerAddress,
     state::App,
 };
 
@@ -15,7 +16,7 @@ use crate::{
 struct Keys {
     frame: Frame,
     limits: String,
-    origin: String,
+    server: ServerAddress,
 }
 
 #[derive(Template)]
@@ -40,11 +41,11 @@ pub(super) async fn show_docs(State(app): State<App>) -> Result<Response, PageEr
     page(&Docs { frame, limits: app.api_limits.to_string(), style: &DOCS_STYLE, script: &DOCS_SCRIPT })
 }
 
-pub(super) async fn show_keys(State(app): State<App>, headers: HeaderMap) -> Result<Response, PageError> {
+pub(super) async fn show_keys(State(app): State<App>) -> Result<Response, PageError> {
     let description =
         format!("API keys for {}: create one with a signature of your wallet, for more requests.", app.names.chain);
     let frame = app.frame("API keys", Section::Keys).await.described(description).at("/keys");
-    page(&Keys { frame, limits: app.api_limits.to_string(), origin: app.server_address(&headers) })
+    page(&Keys { frame, limits: app.api_limits.to_string(), server: app.server_address() })
 }
 
 pub(super) async fn show_webhooks(State(app): State<App>) -> Result<Response, PageError> {

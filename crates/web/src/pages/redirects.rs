@@ -30,7 +30,7 @@ pub(super) async fn to_token(Path(address): Path<String>, RawQuery(query): RawQu
 }
 
 /// Redirects to the new path of a page, with the same query.
-fn moved(path: &str, query: Option<String>) -> Redirect {
+pub(super) fn moved(path: &str, query: Option<String>) -> Redirect {
     match query.filter(|query| query.bytes().all(|byte| byte.is_ascii_graphic())) {
         Some(query) => Redirect::permanent(&format!("{path}?{query}")),
         None => Redirect::permanent(path),

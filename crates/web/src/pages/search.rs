@@ -1,5 +1,6 @@
 //! Search by number, hash, address, link or name.
 
+pub(in crate::pages) mod fuzzing;
 pub(crate) mod verified;
 
 use askama::Template;

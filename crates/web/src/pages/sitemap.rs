@@ -38,7 +38,7 @@ const PAGES: [&str; 9] =
 
 /// A file of the sitemap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum File {
+pub(super) enum File {
     Pages,
     Blocks(u64),
     Tokens(u64),
@@ -46,7 +46,7 @@ enum File {
 }
 
 impl File {
-    fn name(self) -> String {
+    pub(super) fn name(self) -> String {
         match self {
             Self::Pages => "pages.xml".to_owned(),
             Self::Blocks(number) => format!("blocks-{number}.xml"),
@@ -55,7 +55,7 @@ impl File {
         }
     }
 
-    fn parse(name: &str) -> Option<Self> {
+    pub(super) fn parse(name: &str) -> Option<Self> {
         let stem = name.strip_suffix(".xml")?;
         let file = match stem.split_once('-') {
             None if stem == "pages" => Self::Pages,

@@ -72,7 +72,7 @@ pub(super) async fn submit(
     }
 }
 
-fn read(fields: &FormFields) -> Result<VerifyRequest, String> {
+pub(super) fn read(fields: &FormFields) -> Result<VerifyRequest, String> {
     // Browsers send the line breaks of a text field as CR LF, whatever the source had.
     let source = fields.raw("sourceCode").replace("\r\n", "\n");
     if source.len() > MAX_SOURCE_BYTES {

@@ -1,5 +1,8 @@
 //! What a page lists, as a file for spreadsheets and programs.
 
+#[allow(clippy::expect_used, reason = "a fuzz target panics if a property does not hold")]
+pub(crate) mod fuzzing;
+
 use axum::{
     http::header::{CONTENT_DISPOSITION, CONTENT_TYPE},
     response::{IntoResponse, Response},
@@ -57,17 +60,21 @@ fn json<T: FileRow>(rows: &[T]) -> String {
     Value::Array(rows.iter().map(object).collect()).to_string()
 }
 
+/// What a formula begins with, also in the wide letters of East Asian keyboards. Programs skip a tab or a line break before it.
+const FORMULA_STARTS: [char; 10] = ['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r'];
+
 /// A field in quotes where it needs them. Spreadsheets run text that begins like a formula, and anyone can choose a name. Some
-/// split at semicolons or tabs instead of commas, so that a formula may follow one.
+/// split at semicolons or tabs instead of commas, so that a formula may follow one, behind a quote or spaces that they remove.
 fn quoted(field: &str) -> String {
     let mut safe = String::with_capacity(field.len() + 1);
     let mut begins_cell = true;
     for character in field.chars() {
-        if begins_cell && "=+-@\t\r".contains(character) {
+        if begins_cell && FORMULA_STARTS.contains(&character) {
             safe.push('\'');
         }
         safe.push(character);
-        begins_cell = [';', '\t', '\r', '\n'].contains(&character);
+        let is_separator = [';', '\t', '\r', '\n'].contains(&character);
+        begins_cell = is_separator || (begins_cell && ['"', ' '].contains(&character));
     }
     if safe.contains([',', ';', '"', '\r', '\n', '\t']) { format!("\"{}\"", safe.replace('"', "\"\"")) } else { safe }
 }
@@ -193,5 +200,19 @@ mod tests {
         assert_eq!(quoted("-1+1"), "'-1+1");
         assert_eq!(quoted("a;=1+1"), "\"a;'=1+1\"");
         assert_eq!(quoted("a;b=1"), "\"a;b=1\"");
+    }
+
+    #[test]
+    fn no_start_of_a_formula_begins_a_cell_whatever_the_separator() {
+        for start in FORMULA_STARTS {
+            for before in ["", " ", "\"", "\" ", "a;", "a; ", "a;\"", "a;\"\" ", "a\t", "a\r\n", "a\n", "a,b;"] {
+                let text = format!("{before}{start}1+1");
+                assert!(quoted(&text).contains(&format!("'{start}1+1")), "{text:?} as {:?}", quoted(&text));
+                fuzzing::csv_cell(&text);
+            }
+        }
+        // A program that splits at semicolons reads two quotes and what follows as the text behind them.
+        assert_eq!(quoted("a;\"=1+1;"), "\"a;\"\"'=1+1;\"");
+        assert_eq!((quoted("a-b").as_str(), quoted("a b=c").as_str()), ("a-b", "a b=c"));
     }
 }

@@ -1,5 +1,8 @@
 //! Paging through lists.
 
+#[allow(clippy::expect_used, reason = "a fuzz target panics if a property does not hold")]
+pub(crate) mod fuzzing;
+
 use askama::{Template, filters::HtmlSafe};
 use domain::{Order, PageRequest};
 use serde::Deserialize;

@@ -90,7 +90,7 @@ impl Archive {
     }
 }
 
-fn header(path: &str, bytes: u64) -> io::Result<Header> {
+pub(super) fn header(path: &str, bytes: u64) -> io::Result<Header> {
     let mut header = Header::new_gnu();
     header.set_path(path)?;
     header.set_entry_type(EntryType::Regular);

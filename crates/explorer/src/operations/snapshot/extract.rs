@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Read},
+    io::{self, Read, Write},
     path::Path,
 };
 
@@ -36,7 +36,7 @@ pub(crate) fn open(file: &Path) -> anyhow::Result<File> {
 pub(crate) fn extract(from: &mut dyn Read, into: &Path) -> anyhow::Result<Extracted> {
     fs::create_dir_all(into).with_context(|| format!("cannot create {}", into.display()))?;
     let mut from = Digested::new(from);
-    let manifest = extract_files(&mut from, into)?;
+    let manifest = extract_files(&mut from, &mut Folder(into))?;
     let padding = io::copy(&mut (&mut from).take(MAX_PADDING + 1), &mut io::sink()).map_err(unreadable)?;
     ensure!(padding <= MAX_PADDING, "it goes on after its end");
     let found = stores::inspect(into)?;
@@ -44,7 +44,18 @@ pub(crate) fn extract(from: &mut dyn Read, into: &Path) -> anyhow::Result<Extrac
     Ok(Extracted { manifest, found, sha256: from.sha256() })
 }
 
-fn extract_files(from: &mut impl Read, into: &Path) -> anyhow::Result<Manifest> {
+/// Where the files of an archive go.
+pub(super) trait FileSink {
+    /// Fails if there is not enough space.
+    fn expect(&mut self, bytes: u64) -> anyhow::Result<()>;
+
+    /// Writes a file that the manifest lists, and compares it.
+    fn write(&mut self, from: &mut dyn Read, listed: &ArchivedFile) -> anyhow::Result<()>;
+}
+
+struct Folder<'a>(&'a Path);
+
+pub(super) fn extract_files(from: &mut impl Read, into: &mut impl FileSink) -> anyhow::Result<Manifest> {
     let mut archive = tar::Archive::new(from);
     // Raw: extensions with long names, which may be of any size, are entries of their own, and refused.
     let mut entries = archive.entries().map_err(unreadable)?.raw(true);
@@ -57,11 +68,10 @@ fn extract_files(from: &mut impl Read, into: &Path) -> anyhow::Result<Manifest> 
     first.take(manifest::MAX_BYTES).read_to_end(&mut text).map_err(unreadable)?;
     ensure!(text.len() as u64 == size, CUT_SHORT);
     let manifest = Manifest::read(&text)?;
-    let (needed, free) = (manifest.total_bytes().unwrap_or(u64::MAX), free_bytes(into)?);
-    ensure!(needed <= free, "its files have {} MB, and the disk has {} MB free", needed >> 20, free >> 20);
+    into.expect(manifest.total_bytes().unwrap_or(u64::MAX))?;
 
     for file in &manifest.files {
-        let entry = next()?.context(CUT_SHORT)?;
+        let mut entry = next()?.context(CUT_SHORT)?;
         let header = entry.header();
         let path = String::from_utf8_lossy(&entry.path_bytes()).escape_debug().to_string();
         ensure!(
@@ -70,32 +80,48 @@ fn extract_files(from: &mut impl Read, into: &Path) -> anyhow::Result<Manifest> 
             file.path,
             file.bytes
         );
-        write(entry, file, into)?;
+        into.write(&mut entry, file)?;
     }
     ensure!(next()?.is_none(), "it has more files than its manifest lists");
     Ok(manifest)
 }
 
-fn write(mut from: impl Read, listed: &ArchivedFile, into: &Path) -> anyhow::Result<()> {
+impl FileSink for Folder<'_> {
+    fn expect(&mut self, bytes: u64) -> anyhow::Result<()> {
+        let free = free_bytes(self.0)?;
+        ensure!(bytes <= free, "its files have {} MB, and the disk has {} MB free", bytes >> 20, free >> 20);
+        Ok(())
+    }
+
+    fn write(&mut self, from: &mut dyn Read, listed: &ArchivedFile) -> anyhow::Result<()> {
+        let target = self.0.join(&listed.path);
+        let created = || -> io::Result<File> {
+            if let Some(parent) = target.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            OpenOptions::new().write(true).create_new(true).open(&target)
+        };
+        let mut file = created().with_context(|| format!("cannot create {}", target.display()))?;
+        copy_listed(from, &mut file, listed)?;
+        file.sync_all().with_context(|| format!("cannot write {}", target.display()))
+    }
+}
+
+pub(super) fn copy_listed(from: &mut dyn Read, to: &mut impl Write, listed: &ArchivedFile) -> anyhow::Result<()> {
     let ArchivedFile { path, bytes, sha256 } = listed;
-    let target = into.join(path);
-    let created = || -> io::Result<File> {
-        if let Some(parent) = target.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        OpenOptions::new().write(true).create_new(true).open(&target)
-    };
-    let mut file = created().with_context(|| format!("cannot create {}", target.display()))?;
-    let (read, digest) = copy(&mut from, &mut file).with_context(|| format!("cannot read or write {path}"))?;
+    let (read, digest) = copy(from, to).with_context(|| format!("cannot read or write {path}"))?;
     ensure!(read == *bytes, CUT_SHORT);
     ensure!(hex(&digest) == *sha256, "the file {path} in it was altered: its checksum is another");
-    file.sync_all().with_context(|| format!("cannot write {}", target.display()))
+    Ok(())
 }
 
 fn unreadable(error: io::Error) -> anyhow::Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => anyhow!(CUT_SHORT),
-        _ => anyhow!(error).context("it is not an archive, or was cut short or altered"),
+        // It quotes names of the archive, which may contain codes that a terminal obeys.
+        _ => {
+            anyhow!("{}", error.to_string().escape_debug()).context("it is not an archive, or was cut short or altered")
+        }
     }
 }
 

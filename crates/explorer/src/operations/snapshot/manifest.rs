@@ -90,7 +90,7 @@ impl Manifest {
         ensure!(
             manifest.index_version <= index && manifest.records_version <= records,
             "it was written by a newer explorer ({}): use that one",
-            manifest.explorer.escape_debug()
+            shown(&manifest.explorer)
         );
         manifest.check_files()?;
         Ok(manifest)
@@ -99,7 +99,7 @@ impl Manifest {
     fn check_files(&self) -> anyhow::Result<()> {
         let mut seen = BTreeSet::new();
         for file in &self.files {
-            let path = file.path.escape_debug();
+            let path = shown(&file.path);
             ensure!(is_allowed(&file.path, self.content), "it has a file that is no part of a snapshot: {path}");
             ensure!(seen.insert(file.path.as_str()), "it has the file {path} twice");
         }
@@ -121,6 +121,11 @@ impl Manifest {
         ensure!(facts(&real) == facts(self) && has_tip, "its index is not what its manifest says");
         Ok(())
     }
+}
+
+/// A part of a manifest in a message: it may be of any length, and contain codes that a terminal obeys.
+fn shown(text: &str) -> String {
+    text.chars().take(MAX_PATH_BYTES).flat_map(char::escape_debug).collect()
 }
 
 /// Only what a snapshot has: a data folder also has files that are executed, or that grant access.

@@ -170,3 +170,25 @@ async fn links_ranges_and_parts_of_names_are_found() {
         assert_eq!((moved.status, moved.header("location")), (303, page.as_str()));
     }
 }
+
+#[tokio::test]
+async fn commands_have_the_address_of_the_server_and_not_that_of_a_header() {
+    let fixture = Fixture::shared().await;
+    let node = DevNode::start().await;
+    let public = Launch::run(&node.url()).argument("--public-url", "https://explorer.example/dev").start().await;
+    let contract = format!("/address/{}?tab=contract", fixture.logger);
+    let local = fixture.explorer.client();
+    for (client, expected, path) in [
+        (local, local.url(""), "/keys"),
+        (local, local.url(""), contract.as_str()),
+        (public.client(), "https://explorer.example/dev".to_owned(), "/keys"),
+    ] {
+        for host in ["203.0.113.9", "203.0.113.9:3000", "[2001:db8::9]", "localhost:9", "evil.example"] {
+            let request = client.request("GET", path).header("Host", host).header("X-Forwarded-Host", host);
+            let page = client.send(request.header("X-Forwarded-Proto", "https")).await;
+            assert_eq!(page.status, 200, "{path} {host}: {}", page.text);
+            assert!(!page.text.contains(host), "{path} {host}: {}", page.text);
+            assert!(page.text.contains(&format!("{expected}/api/v1/")), "{path} {host}: {}", page.text);
+        }
+    }
+}

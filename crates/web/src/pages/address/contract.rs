@@ -11,6 +11,7 @@ use super::tab_request::TabRequest;
 use crate::{
     error::PageError,
     pages::contracts::{compiler_name, match_name},
+    server_address::ServerAddress,
     verified_names::SameCode,
     view::{AddressLink, FieldRow, Moment, PageNames, sanitize_name, sanitize_text, source_lines},
 };
@@ -46,6 +47,7 @@ pub(super) struct ContractView {
     pub(super) chain_id: String,
     /// Lines for a terminal, with the address of this server.
     pub(super) commands: Vec<CommandLine>,
+    pub(super) server: ServerAddress,
 }
 
 pub(super) struct CommandLine {
@@ -137,8 +139,8 @@ impl TabRequest<'_> {
         let chain_id = app.chain_id().map(|id| id.to_string());
         let shown_chain_id = chain_id.as_deref().unwrap_or("CHAIN_ID");
         let commands = match &known {
-            Some(_) => reading_commands(server, shown_chain_id, address),
-            None => verifying_commands(server, shown_chain_id, address),
+            Some(_) => reading_commands(&server.url, shown_chain_id, address),
+            None => verifying_commands(&server.url, shown_chain_id, address),
         };
         let similar = match code_hash {
             Some(hash) => app.list_verified_names().await?.with_code(hash, address, SHOWN_SIMILAR),
@@ -156,6 +158,7 @@ impl TabRequest<'_> {
             writes: forms(&functions, Use::Write),
             chain_id: chain_id.clone().unwrap_or_default(),
             commands,
+            server: server.clone(),
             facets: diamond
                 .iter()
                 .flat_map(|diamond| &diamond.facets)

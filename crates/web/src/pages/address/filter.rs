@@ -1,5 +1,7 @@
 //! Filters of an address's lists. The URL carries them, so that a filtered list can be linked to.
 
+pub(in crate::pages) mod fuzzing;
+
 use domain::{Address, BlockNumber, BlockRange, DAY, InternalFilter, TransactionFilter, TransferFilter, parse_day};
 use serde::Deserialize;
 use store::{ChainReader, StoreError, find_first_block_since};

@@ -1,7 +1,7 @@
 use domain::{Address, PageRequest};
 
 use super::filter::ListFilter;
-use crate::{state::WebState, view::PageNames};
+use crate::{server_address::ServerAddress, state::WebState, view::PageNames};
 
 /// The request for a tab. The file of each tab adds how its content is read.
 pub(super) struct TabRequest<'a> {
@@ -15,6 +15,6 @@ pub(super) struct TabRequest<'a> {
     /// Whether transfers that imitate counterparties are listed with the others.
     pub(super) shows_all: bool,
     /// The address of this server, for commands that are shown.
-    pub(super) server: &'a str,
+    pub(super) server: &'a ServerAddress,
     pub(super) names: &'a PageNames,
 }

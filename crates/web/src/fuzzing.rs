@@ -1,0 +1,3 @@
+//! Entry points of the fuzz targets: what visitors send to pages, of arbitrary bytes.
+
+pub use crate::pages::fuzzing::page_input;
