@@ -36,6 +36,6 @@ pub(crate) use pager::{Pager, Paging};
 pub(crate) use part::{Part, PartOf, PartPager};
 pub(crate) use rows::{BlockRow, InternalRow, TracedRangeView, TradeRow, TransactionRow, TransferRow};
 pub(crate) use source::lines as source_lines;
-pub(crate) use text::{sanitize_name, sanitize_text, url_encode};
+pub(crate) use text::{readable_text, sanitize_name, sanitize_text, url_encode};
 pub(crate) use time::Moment;
 pub(crate) use token_lines::{HolderLine, TokenLine};

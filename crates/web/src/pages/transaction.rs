@@ -449,7 +449,7 @@ impl Detail {
                 .map(|max| names.coin(gas_cost(max.saturating_sub(tx.gas_price), tx.gas_used))),
             call: call.map(|(call, is_guess)| DecodedView::new(call, *is_guess, names)),
             input: hex::encode_prefixed(shown),
-            input_text: readable(shown),
+            input_text: readable_text(shown, SHOWN_INPUT),
             input_bytes: detail.input.len(),
             input_size: counted(detail.input.len() as u64, "byte"),
             is_cut: shown.len() < detail.input.len(),
@@ -486,13 +486,6 @@ fn gas_cost(price: u128, gas: u64) -> U256 {
     U256::from(price).saturating_mul(U256::from(gas))
 }
 
-/// Input that people wrote, such as a message beside a payment.
-fn readable(input: &[u8]) -> Option<String> {
-    let text = std::str::from_utf8(input).ok().filter(|text| !text.is_empty())?;
-    let is_readable = |char: char| char == '\n' || char == '\t' || !char.is_control();
-    text.chars().all(is_readable).then(|| sanitize_text(text, SHOWN_INPUT))
-}
-
 /// The transaction type with its common name.
 pub(super) fn type_name(tx_type: u64) -> String {
     let name = match tx_type {
@@ -523,17 +516,4 @@ pub(super) fn type_name(tx_type: u64) -> String {
         _ => return format!("type {tx_type} (unknown)"),
     };
     format!("type {tx_type} ({name})")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_text_is_shown_as_text() {
-        assert_eq!(readable("Grüße\nan alle".as_bytes()).as_deref(), Some("Grüße\nan alle"));
-        for other in [&[][..], &[0xa9, 0x05, 0x9c, 0xbb], b"a\0b", &[0x1b, b'[']] {
-            assert_eq!(readable(other), None, "{other:?}");
-        }
-    }
 }
