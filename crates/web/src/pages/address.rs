@@ -16,6 +16,7 @@ mod tokens;
 mod trades;
 mod transactions;
 mod transfers;
+mod user_operations;
 
 use askama::Template;
 use axum::{
@@ -23,6 +24,7 @@ use axum::{
     http::HeaderMap,
     response::Response,
 };
+use contracts::has_user_operations;
 use domain::{Address, CreditClass, CreditFilter, PageRequest};
 use serde::Deserialize;
 
@@ -75,6 +77,9 @@ struct AddressPage {
     log_count: String,
     withdrawal_count: String,
     reward_count: String,
+    /// Whether anybody uses them on this chain: how many the account has is counted only where they are listed, since the lists of
+    /// a busy account and of an entry point are both long.
+    has_user_operations: bool,
     token: Option<TokenLink>,
     imitation: Option<ImitationBanner>,
     /// The name in the verified source.
@@ -231,6 +236,7 @@ pub(super) async fn show(
             log_count: grouped(log_count),
             withdrawal_count: grouped(withdrawal_count),
             reward_count: grouped(reward_count),
+            has_user_operations: has_user_operations(&*app.chain).await?,
             token: token.map(|token| names.token(address, &token.metadata.symbol, &token.metadata.name)),
             imitation,
             source,

@@ -88,6 +88,7 @@ async fn an_account_with_a_delegation_is_not_a_contract() {
     let page = fixture.explorer.get(&format!("/address/{}", fixture.dave)).await.text;
     let delegate = page.split("<dt>Delegates to</dt>").nth(1).and_then(|rest| rest.split("</dd>").next()).unwrap();
     assert!(delegate.contains(&format!("href=\"/address/{}\"", fixture.logger)), "{delegate}");
+    assert!(!page.contains("user-operations"), "there is no entry point on this chain");
 }
 
 #[tokio::test]
