@@ -24,4 +24,6 @@ pub use interfaces::{Interfaces, InterfacesParts, KnownDiamond, KnownInterface, 
 pub use minimal_proxy::minimal_proxy_target;
 pub use revert::revert_reason;
 pub use standards::standards;
-pub use user_operations::{UserOperation, UserOperationRole, list_user_operations, user_operations_of};
+pub use user_operations::{
+    UserOperation, UserOperationRole, has_user_operations, list_user_operations, user_operations_of,
+};

@@ -47,6 +47,19 @@ pub enum UserOperationRole {
     Paymaster,
 }
 
+/// Whether the index has any user operation. Three lookups, whatever there is.
+pub fn has_user_operations(chain: &dyn ChainReader) -> BoxFuture<'_, Result<bool, StoreError>> {
+    Box::pin(async move {
+        for entry_point in ENTRY_POINTS {
+            let filter = LogFilter { topics: [Some(EXECUTED), None, None, None], ..LogFilter::of(entry_point) };
+            if chain.list_logs(&filter, PageRequest::newest(0)).await?.page.total > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    })
+}
+
 /// The user operations of an account, in the order of the chain.
 pub fn list_user_operations<'a>(
     chain: &'a dyn ChainReader,

@@ -15,6 +15,8 @@ pub struct BlockHeader {
     pub requests_hash: Option<B256>,
     pub block_access_list_hash: Option<B256>,
     pub parent_beacon_block_root: Option<B256>,
+    /// Of the list of the headers of uncles, also of an empty one.
+    pub uncles_hash: Option<B256>,
     /// Hashes of the headers of uncles.
     pub uncles: Vec<B256>,
     pub blob_gas_used: Option<u64>,

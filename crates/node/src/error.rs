@@ -14,7 +14,6 @@ pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a request failed. No variant contains an endpoint's secrets.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum NodeError {
     #[error("no node endpoint is configured")]
     NoEndpoint,

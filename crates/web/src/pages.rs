@@ -44,6 +44,7 @@ pub(crate) fn routes() -> Routes {
         .route("/", get(home::show))
         .route("/blocks", get(blocks::show))
         .route("/block/{id}", get(block::show))
+        .route("/block/{id}/header", get(block::show_header))
         .route("/transactions", get(transactions::show))
         .route("/tx/{hash}", get(transaction::show))
         .route("/tx/{hash}/input", get(transaction::show_input))

@@ -302,6 +302,7 @@ const PRICES: &[Price] = &[
     Price { area: Area::Pages, route: "/", work: PLAIN, note: "" },
     Price { area: Area::Pages, route: "/blocks", work: PLAIN, note: "" },
     Price { area: Area::Pages, route: "/block/{id}", work: PLAIN, note: "" },
+    Price { area: Area::Pages, route: "/block/{id}/header", work: Work { node_calls: 1, ..PLAIN }, note: "" },
     Price { area: Area::Pages, route: "/transactions", work: PLAIN, note: "" },
     Price { area: Area::Pages, route: "/transfers", work: PLAIN, note: "" },
     Price { area: Area::Pages, route: "/tokens", work: PLAIN, note: "" },

@@ -50,6 +50,9 @@ pub struct AddressDetail {
     /// Null if the address has no code.
     #[schema(required = true)]
     pub contract: Option<Contract>,
+    /// Whose code runs in place of the account's own (EIP-7702); null if it does not delegate.
+    #[schema(required = true)]
+    pub delegates_to: Option<Address>,
     /// Null if the address is not a token.
     #[schema(required = true)]
     pub token: Option<Token>,
@@ -106,6 +109,7 @@ impl AddressDetail {
             nonce: account.nonce,
             balance_block: account.block,
             contract: Contract::of(summary.creation, account.code),
+            delegates_to: delegate_of(account.code),
             token,
             coverage: domain::Coverage::default().into(),
         }
@@ -131,6 +135,7 @@ impl AddressDetail {
             nonce: account.nonce,
             balance_block: account.block,
             contract: Contract::of(None, account.code),
+            delegates_to: delegate_of(account.code),
             token: None,
             coverage: domain::Coverage::default().into(),
         }
@@ -173,6 +178,13 @@ impl AddressDetail {
             contract.name = Some(source.name);
         }
         self
+    }
+}
+
+fn delegate_of(code: Code) -> Option<Address> {
+    match code {
+        Code::Delegation { target } => Some(target.into()),
+        Code::None | Code::Contract { .. } => None,
     }
 }
 

@@ -20,7 +20,7 @@ const [token] = (await query({ entity: "tokens", limit: 1 })).data;
 const [, , , block] = (await query({ entity: "blocks", limit: 4 })).data;
 
 const everyPage = [
-  "/", "/blocks", `/block/${block.number}`, "/transactions", `/tx/${trade.txHash}`, `/tx/${trade.txHash}/calls`, `/tx/${trade.txHash}/state`, `/address/${trade.maker}`,
+  "/", "/blocks", `/block/${block.number}`, `/block/${block.number}/header`, "/transactions", `/tx/${trade.txHash}`, `/tx/${trade.txHash}/calls`, `/tx/${trade.txHash}/state`, `/address/${trade.maker}`,
   `/address/${trade.maker}?tab=transfers`, `/address/${trade.maker}?tab=tokens`, `/address/${trade.maker}?tab=trades`, "/tokens", "/accounts",
   `/token/${token.address}`, `/token/${token.address}?tab=holders`, "/transfers", "/trades", "/charts", "/gas", `/address/${trade.maker}?direction=out&fromBlock=x`, "/contracts", "/verify", "/keys", "/webhooks", "/docs", "/search?q=",
 ];

@@ -47,7 +47,8 @@ async fn damage(data: &DataFolder, table: &Path) -> (usize, String) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flipped_bit_is_found_and_the_index_is_filled_again() {
-    let (node, _) = DevNode::with_traffic(600).await;
+    // So many that no table is a single block of bytes, which opening reads.
+    let (node, _) = DevNode::with_traffic(1_500).await;
     let before = TestExplorer::start(&node.url()).await;
     node.wait_for(&before).await;
     let (code, text) = explorer(before.data(), &["admin", "compact"]).await;

@@ -1,6 +1,7 @@
 //! The pages over HTTP and in a real browser.
 
 mod base_path;
+mod block_header;
 mod branding;
 mod call_tree;
 mod decoded;

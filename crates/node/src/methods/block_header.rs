@@ -29,6 +29,8 @@ struct RawBlockHeader {
     requests_hash: Option<LooseBytes>,
     block_access_list_hash: Option<LooseBytes>,
     parent_beacon_block_root: Option<LooseBytes>,
+    #[serde(rename = "sha3Uncles")]
+    uncles_hash: Option<LooseBytes>,
     uncles: Option<Vec<Hash>>,
     blob_gas_used: Option<Quantity>,
     excess_blob_gas: Option<Quantity>,
@@ -73,6 +75,7 @@ impl From<RawBlockHeader> for BlockHeader {
             requests_hash: hash(&raw.requests_hash),
             block_access_list_hash: hash(&raw.block_access_list_hash),
             parent_beacon_block_root: hash(&raw.parent_beacon_block_root),
+            uncles_hash: hash(&raw.uncles_hash),
             uncles: hashes(raw.uncles.unwrap_or_default()),
             blob_gas_used: raw.blob_gas_used.map(|gas| gas.0),
             excess_blob_gas: raw.excess_blob_gas.map(|gas| gas.0),

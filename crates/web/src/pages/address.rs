@@ -16,6 +16,7 @@ mod tokens;
 mod trades;
 mod transactions;
 mod transfers;
+mod user_operations;
 
 pub(super) use self::filter::fuzzing::list_filter;
 use askama::Template;
@@ -23,6 +24,7 @@ use axum::{
     extract::{Path, Query, State},
     response::Response,
 };
+use contracts::has_user_operations;
 use domain::{Address, CreditClass, CreditFilter, InternalFilter, PageRequest};
 use serde::Deserialize;
 
@@ -75,6 +77,9 @@ struct AddressPage {
     log_count: String,
     withdrawal_count: String,
     reward_count: String,
+    /// Whether anybody uses them on this chain: how many the account has is counted only where they are listed, since the lists of
+    /// a busy account and of an entry point are both long.
+    has_user_operations: bool,
     token: Option<TokenLink>,
     imitation: Option<ImitationBanner>,
     /// The name in the verified source.
@@ -239,6 +244,7 @@ pub(super) async fn show(
             log_count: grouped(log_count),
             withdrawal_count: grouped(withdrawal_count),
             reward_count: grouped(reward_count),
+            has_user_operations: has_user_operations(&*app.chain).await?,
             token: token.map(|token| names.token(address, &token.metadata.symbol, &token.metadata.name)),
             imitation,
             source,

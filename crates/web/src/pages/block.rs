@@ -1,3 +1,5 @@
+mod header;
+
 use askama::Template;
 use axum::{
     extract::{Path, Query, State},
@@ -7,6 +9,7 @@ use domain::{Block, BlockId, BlockRange, Credit, CreditClass, TransactionFilter}
 use serde::Deserialize;
 use store::list_block_credits;
 
+use self::header::HeaderView;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
@@ -33,14 +36,25 @@ struct BlockPage {
     withdrawal_count: String,
     reward_count: String,
     tab: Tab,
-    pager: Pager,
+    /// None for a tab without a list.
+    pager: Option<Pager>,
 }
 
-/// What is listed of the block.
+/// What is shown of the block below its facts.
 enum Tab {
     Transactions(Vec<TransactionRow>),
     Withdrawals(Vec<CreditRow>),
     Rewards(Vec<CreditRow>),
+    Header(HeaderView),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TabName {
+    Transactions,
+    Withdrawals,
+    Rewards,
+    /// The only one for which the node is asked.
+    Header,
 }
 
 impl Tab {
@@ -49,6 +63,7 @@ impl Tab {
             Self::Transactions(_) => "transactions",
             Self::Withdrawals(_) => "withdrawals",
             Self::Rewards(_) => "rewards",
+            Self::Header(_) => "header",
         }
     }
 }
@@ -66,8 +81,21 @@ pub(super) async fn show(
     Path(id): Path<String>,
     Query(params): Query<Params>,
 ) -> Result<Response, PageError> {
-    let (names, paging) = (&app.page_names(), &params.paging);
-    let Some(id) = parse(&id) else {
+    let name = match params.tab.as_deref() {
+        Some("withdrawals") => TabName::Withdrawals,
+        Some("rewards") => TabName::Rewards,
+        _ => TabName::Transactions,
+    };
+    show_tab(&app, &id, name, &params.paging).await
+}
+
+pub(super) async fn show_header(State(app): State<App>, Path(id): Path<String>) -> Result<Response, PageError> {
+    show_tab(&app, &id, TabName::Header, &Paging::default()).await
+}
+
+async fn show_tab(app: &App, id: &str, name: TabName, paging: &Paging) -> Result<Response, PageError> {
+    let names = &app.page_names();
+    let Some(id) = parse(id) else {
         return app
             .not_found(
                 "Not a block",
@@ -81,21 +109,22 @@ pub(super) async fn show(
     let withdrawals = list_block_credits(&*app.chain, block.number, CreditClass::Withdrawals).await?;
     let rewards = list_block_credits(&*app.chain, block.number, CreditClass::Issuances).await?;
     let path = |tab: &str| format!("/block/{}?tab={tab}", block.number);
-    let (tab, pager) = match params.tab.as_deref() {
-        Some("withdrawals") => {
+    let (tab, pager) = match name {
+        TabName::Withdrawals => {
             let pager = paging.pager(path("withdrawals"), withdrawals.len() as u64);
-            (Tab::Withdrawals(credit_rows(&withdrawals, paging, names)), pager)
+            (Tab::Withdrawals(credit_rows(&withdrawals, paging, names)), Some(pager))
         }
-        Some("rewards") => {
+        TabName::Rewards => {
             let pager = paging.pager(path("rewards"), rewards.len() as u64);
-            (Tab::Rewards(credit_rows(&rewards, paging, names)), pager)
+            (Tab::Rewards(credit_rows(&rewards, paging, names)), Some(pager))
         }
-        _ => {
+        TabName::Header => (Tab::Header(app.block_header(block.id()).await), None),
+        TabName::Transactions => {
             let filter = TransactionFilter { blocks: BlockRange::only(block.number), ..TransactionFilter::default() };
             let listed = app.chain.list_transactions(&filter, paging.request()).await?;
             let methods = app.methods_of(&listed.items).await?;
             let rows = listed.items.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect();
-            (Tab::Transactions(rows), paging.pager(format!("/block/{}", block.number), listed.total))
+            (Tab::Transactions(rows), Some(paging.pager(format!("/block/{}", block.number), listed.total)))
         }
     };
     let tip = app.sync.borrow().tip;
@@ -110,15 +139,16 @@ pub(super) async fn show(
         grouped(block.gas_used),
         block.miner.to_checksum(None),
     );
+    let frame = app.frame(format!("Block {}", grouped(block.number)), Section::Blocks).await.described(description);
+    let frame = match &pager {
+        Some(pager) => frame.at_page(pager).live_if(!app.is_final(block.number)),
+        // A live page would ask the node again with every block, and a header does not change.
+        None => frame.at(format!("/block/{}/header", block.number)).unlisted_if(true),
+    };
     app.page(
         names,
         &BlockPage {
-            frame: app
-                .frame(format!("Block {}", grouped(block.number)), Section::Blocks)
-                .await
-                .described(description)
-                .at_page(&pager)
-                .live_if(!app.is_final(block.number)),
+            frame,
             number: block.number,
             shown_number: grouped(block.number),
             is_newest: tip.is_none_or(|tip| tip.number <= block.number),

@@ -1,27 +1,33 @@
+mod authorizations;
+mod blobs;
 mod fee;
 mod logs;
 mod moved;
+mod operations;
 mod summary;
 
 use std::{collections::HashMap, sync::Arc};
 
 use alloy_primitives::hex;
 use askama::Template;
+use authorizations::AuthorizationsView;
 use axum::{
     extract::{Path, Query, State},
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use blobs::BlobsView;
 use contracts::{KnownInterface, decode::Decoded, revert_reason, standards};
 use domain::{
-    Address, Authorization, B256, BlockId, Code, FailureSource, Fee, InternalFilter, InternalPage, Outcome, Page,
-    PageRequest, Trade, Transaction, TransactionDetail, Transfer, U256,
+    Address, B256, BlockId, Code, FailureSource, Fee, InternalFilter, InternalPage, Outcome, Page, PageRequest, Trade,
+    Transaction, TransactionDetail, Transfer, U256,
 };
 use fee::FeeView;
 use futures::future::try_join_all;
 use logs::{Chosen, LogChoice, LogsView};
 use moved::MovedRow;
 use node::NodeError;
+use operations::OperationsView;
 use serde::Deserialize;
 use summary::{SummaryInput, Word};
 
@@ -32,7 +38,8 @@ use crate::{
     state::{App, WebState},
     view::{
         AddressLink, Amount, BlockLink, DecodedView, FieldValue, InternalRow, Moment, PageNames, Part, PartOf,
-        PartPager, TradeRow, counted, grouped, method_name, sanitize_name, sanitize_text, short,
+        PartPager, TradeRow, counted, grouped, method_name, readable_text, sanitize_name, sanitize_text, short,
+        shown_reason,
     },
 };
 
@@ -44,7 +51,6 @@ const TRANSFERS_OF_PAGE: u32 = 25;
 const INTERNAL_OF_PAGE: u32 = 100;
 /// Maximum characters of the reason of a failure.
 const MAX_REASON: usize = 500;
-const SHOWN_AUTHORIZATIONS: usize = 100;
 /// Maximum number of contracts whose interfaces are looked up for a page.
 const MAX_CONTRACTS: usize = 20;
 
@@ -82,6 +88,7 @@ struct TransactionPage {
     internal_pager: PartPager,
     is_internal_open: bool,
     trades: Vec<TradeRow>,
+    operations: Option<OperationsView>,
     detail: Option<Detail>,
 }
 
@@ -110,18 +117,11 @@ struct Detail {
     input_bytes: usize,
     input_size: String,
     is_cut: bool,
-    authorizations: Vec<AuthorizationRow>,
+    /// None without any.
+    authorizations: Option<AuthorizationsView>,
+    blobs: Option<BlobsView>,
     is_message: bool,
     logs: LogsView,
-}
-
-/// An account that lets the code of another one run in its place.
-struct AuthorizationRow {
-    /// None if the signature is invalid.
-    signer: Option<AddressLink>,
-    /// None if it ends a delegation.
-    delegate: Option<AddressLink>,
-    nonce: String,
 }
 
 /// Which pages of its lists are shown.
@@ -131,6 +131,8 @@ pub(super) struct Params {
     moved: Option<String>,
     #[serde(default)]
     internal: Option<String>,
+    #[serde(default)]
+    operations: Option<String>,
     #[serde(flatten)]
     logs: LogChoice,
 }
@@ -154,6 +156,7 @@ pub(super) async fn show(
     let (transfers, trades, listed) = app.transaction_events(&tx, moved_part).await?;
     let InternalPage { page: internal, traced_range } =
         app.chain.list_internal_transactions(&InternalFilter::of(tx.hash), internal_part.request()).await?;
+    let operations = app.operations_view(&tx, &path, params.operations.as_deref(), names).await?;
     let detail = app.transaction_detail(&tx).await;
     let chosen = params.logs.choose(detail.as_deref().map(|detail| detail.logs.as_slice()).unwrap_or_default());
     let is_message = app.is_message(&tx).await?;
@@ -213,7 +216,8 @@ pub(super) async fn show(
     // The payments come first, so they are on the first page.
     let paid = if moved_part.is_first() { moved::payments(&tx, &internal.items, names) } else { Vec::new() };
     let moved = paid.into_iter().chain(moved::transfers(&listed, names)).collect();
-    let is_part = params.moved.is_some() || params.internal.is_some() || params.logs.is_set();
+    let is_part =
+        params.moved.is_some() || params.internal.is_some() || params.operations.is_some() || params.logs.is_set();
     app.page(
         names,
         &TransactionPage {
@@ -261,9 +265,10 @@ pub(super) async fn show(
             is_internal_open: params.internal.is_some(),
             internal: internal.items.iter().map(|found| InternalRow::new(found, names)).collect(),
             trades: trades.items.iter().map(|trade| TradeRow::new(trade, names)).collect(),
+            operations,
             detail: detail.as_deref().map(|detail| {
                 let logs = chosen.view(&path, |address| interfaces.of(address), names);
-                Detail::new(&tx, detail, call.as_ref(), logs, is_message, names)
+                Detail::new(&tx, detail, call.as_ref(), logs, is_message, app.chain_id(), names)
             }),
         },
     )
@@ -397,7 +402,7 @@ impl WebState {
                 let interfaces = interfaces.iter().map(|interface| &**interface);
                 Failure {
                     reason: match &failure.data {
-                        Some(data) => sanitize_text(&said(&revert_reason(Some(data), "", interfaces)), MAX_REASON),
+                        Some(data) => shown_reason(&revert_reason(Some(data), "", interfaces), MAX_REASON),
                         None => sanitize_text(&failure.error, MAX_REASON),
                     },
                     note: match failure.source {
@@ -438,8 +443,10 @@ impl Detail {
         call: Option<&(Decoded, bool)>,
         logs: LogsView,
         is_message: bool,
+        chain_id: Option<u64>,
         names: &PageNames,
     ) -> Self {
+        let authorizations = detail.authorizations.as_deref().filter(|given| !given.is_empty());
         let shown = detail.input.get(..SHOWN_INPUT).unwrap_or(&detail.input);
         Self {
             gas_limit: grouped(detail.gas_limit),
@@ -453,31 +460,15 @@ impl Detail {
                 .map(|max| names.coin(gas_cost(max.saturating_sub(tx.gas_price), tx.gas_used))),
             call: call.map(|(call, is_guess)| DecodedView::new(call, *is_guess, names)),
             input: hex::encode_prefixed(shown),
-            input_text: readable(shown),
+            input_text: readable_text(shown, SHOWN_INPUT),
             input_bytes: detail.input.len(),
             input_size: counted(detail.input.len() as u64, "byte"),
             is_cut: shown.len() < detail.input.len(),
-            authorizations: authorizations(detail, names),
+            authorizations: authorizations.map(|given| AuthorizationsView::new(given, chain_id, names)),
+            blobs: detail.blobs.as_ref().map(|blobs| BlobsView::new(tx, blobs, names)),
             is_message,
             logs,
         }
-    }
-}
-
-fn authorizations(detail: &TransactionDetail, names: &PageNames) -> Vec<AuthorizationRow> {
-    let row = |given: &Authorization| AuthorizationRow {
-        signer: given.signer.map(|signer| names.address(signer)),
-        delegate: Some(given.delegate).filter(|delegate| !delegate.is_zero()).map(|delegate| names.address(delegate)),
-        nonce: grouped(given.nonce),
-    };
-    detail.authorizations.iter().flatten().take(SHOWN_AUTHORIZATIONS).map(row).collect()
-}
-
-/// A reason as a sentence of its own.
-fn said(reason: &str) -> String {
-    match reason.starts_with("with the data ") || reason == "without a reason" {
-        true => format!("Reverted {reason}"),
-        false => reason.to_owned(),
     }
 }
 
@@ -488,13 +479,6 @@ fn is_precompile(address: Address) -> bool {
 
 fn gas_cost(price: u128, gas: u64) -> U256 {
     U256::from(price).saturating_mul(U256::from(gas))
-}
-
-/// Input that people wrote, such as a message beside a payment.
-fn readable(input: &[u8]) -> Option<String> {
-    let text = std::str::from_utf8(input).ok().filter(|text| !text.is_empty())?;
-    let is_readable = |char: char| char == '\n' || char == '\t' || !char.is_control();
-    text.chars().all(is_readable).then(|| sanitize_text(text, SHOWN_INPUT))
 }
 
 /// The transaction type with its common name.
@@ -527,17 +511,4 @@ pub(super) fn type_name(tx_type: u64) -> String {
         _ => return format!("type {tx_type} (unknown)"),
     };
     format!("type {tx_type} ({name})")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_text_is_shown_as_text() {
-        assert_eq!(readable("Grüße\nan alle".as_bytes()).as_deref(), Some("Grüße\nan alle"));
-        for other in [&[][..], &[0xa9, 0x05, 0x9c, 0xbb], b"a\0b", &[0x1b, b'[']] {
-            assert_eq!(readable(other), None, "{other:?}");
-        }
-    }
 }

@@ -15,6 +15,14 @@ pub(crate) fn sanitize_text(text: &str, max: usize) -> String {
     first(text.chars().filter(|char| *char == '\n' || !is_invisible(*char)), max)
 }
 
+/// Bytes that people wrote as text, such as a message beside a payment; None if they are not all readable.
+pub(crate) fn readable_text(bytes: &[u8], max: usize) -> Option<String> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let is_readable = |char: char| char == '\n' || char == '\t' || !char.is_control();
+    let shown = text.chars().all(is_readable).then(|| sanitize_text(text, max))?;
+    Some(shown).filter(|shown| !shown.is_empty())
+}
+
 fn first(mut text: impl Iterator<Item = char>, max: usize) -> String {
     let mut shown: String = text.by_ref().take(max).collect();
     if text.next().is_some() {
@@ -90,6 +98,14 @@ mod tests {
         let cut = sanitize_name(&"x".repeat(1024));
         assert_eq!(cut.chars().count(), MAX_NAME_CHARACTERS + 1);
         assert!(cut.ends_with('…'));
+    }
+
+    #[test]
+    fn only_text_is_shown_as_text() {
+        assert_eq!(readable_text("Grüße\nan alle".as_bytes(), 99).as_deref(), Some("Grüße\nan alle"));
+        for other in [&[][..], &[0xa9, 0x05, 0x9c, 0xbb], b"a\0b", &[0x1b, b'['], "\u{200b}".as_bytes()] {
+            assert_eq!(readable_text(other, 99), None, "{other:?}");
+        }
     }
 
     #[test]

@@ -23,6 +23,8 @@ async fn an_authorization_has_its_signer_and_the_page_says_what_was_asked_for() 
     assert!(page.contains("asked that") && page.contains("delegates to"), "{page}");
     assert!(page.contains(&format!("/address/{signer}")) && page.contains(&format!("/address/{delegate}")), "{page}");
     assert!(!page.contains("sent <span"), "{page}");
+    let chain = given["chainId"].as_str().unwrap();
+    assert!(page.contains(&format!("<td data-label=\"chain\">{chain}</td>")), "{page}");
 }
 
 #[tokio::test]
@@ -41,6 +43,41 @@ async fn an_authorization_without_a_valid_signature_has_no_signer() {
         assert!(page.contains("no valid signature"), "{page}");
     })
     .await;
+}
+
+/// What the page says in one line, in lower case.
+async fn summary(explorer: &TestExplorer, hash: &str) -> String {
+    let page = explorer.get(&format!("/tx/{hash}")).await.text.to_lowercase();
+    page.split("<p class=\"summary\">").nth(1).and_then(|rest| rest.split("</p>").next()).unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn the_end_of_a_delegation_another_chain_and_a_call_beside_it_are_told() {
+    let given = |chain: &str, delegate: &str| json!({"chainId": chain, "address": delegate, "nonce": "0x5", "yParity": "0x0", "r": "0x0", "s": "0x0"});
+    let ending = json!([given("0x0", &format!("0x{}", "0".repeat(40))), given("0x2", BOB)]);
+    let sent = |nonce: u64, mut fields: Value, status: &str| {
+        fields["type"] = json!("0x4");
+        payment(nonce, fields, json!({ "status": status }))
+    };
+    let call = json!({"authorizationList": [given("0x1", BOB)], "input": "0x12345678", "value": "0x0"});
+    let transactions = vec![
+        sent(0, json!({"authorizationList": ending, "value": "0x0"}), "0x1"),
+        sent(1, call.clone(), "0x1"),
+        sent(2, call, "0x0"),
+    ];
+    let header = json!({ "baseFeePerGas": "0x7" });
+    let node = ReplayNode::start(1, &[Draft { header, transactions, ..Draft::default() }]).await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    let line = summary(&explorer, &node.hash(1, 0)).await;
+    let ended = "asked without a valid signature that an account delegates to nobody any more, and one more account";
+    assert_eq!(line, ended);
+    let page = explorer.get(&format!("/tx/{}", node.hash(1, 0))).await.text;
+    assert!(page.contains("every chain") && page.contains("not this one: no effect"), "{page}");
+    for (index, start) in [(1, "called 0x12345678 on "), (2, "failed to call 0x12345678 on ")] {
+        let line = summary(&explorer, &node.hash(1, index)).await;
+        assert!(line.starts_with(start) && line.contains(", and asked without a valid signature"), "{line}");
+    }
 }
 
 #[tokio::test]

@@ -74,6 +74,15 @@ async fn a_transaction_with_blobs_pays_for_them_and_burns_what_they_cost() {
         assert_fees(explorer, &[BASE + TIP + BLOB, BASE + TIP], 2 * BASE + BLOB, json!("9")).await;
         let page = explorer.get(&format!("/tx/{}", node.hash(1, 0))).await.text;
         assert!(page.contains("Blob fee") && page.contains(&format!("({} wei)", BASE + TIP + BLOB)), "{page}");
+        let blobs = page.split("<h2 id=\"blobs\">").nth(1).and_then(|rest| rest.split("</section>").next()).unwrap();
+        let versioned: Vec<&str> = hashes.as_array().unwrap().iter().map(|hash| hash.as_str().unwrap()).collect();
+        assert!(blobs.contains("262,144") && versioned.iter().all(|hash| blobs.contains(hash)), "{blobs}");
+        assert!(
+            blobs.contains("3 wei") && blobs.contains("9 wei") && blobs.contains(&format!("({BLOB} wei)")),
+            "{blobs}"
+        );
+        let page = explorer.get("/block/1/header").await.text;
+        assert!(page.contains("262,144") && versioned.iter().all(|hash| page.contains(hash)), "{page}");
         let header = explorer.json("/api/v1/blocks/1/header").await;
         let blobs = (&header["blobCount"], &header["blobVersionedHashes"], &header["blobFees"], &header["blobGasUsed"]);
         assert_eq!(blobs, (&json!(2), &hashes, &json!(BLOB.to_string()), &json!("262144")), "{header}");

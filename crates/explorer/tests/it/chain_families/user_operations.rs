@@ -89,6 +89,45 @@ async fn operations_of_all_entry_points_are_one_list() {
             "reason": "too late", "txHash": tx, "blockNumber": 3, "timestamp": block["timestamp"], "logIndex": 0,
         });
         assert_eq!((&of_transaction["userOperations"], &of_transaction["total"]), (&json!([expected]), &json!(1)));
+
+        let page = async |path: String| explorer.get(&path).await.text.to_lowercase();
+        let failed = page(format!("/tx/{tx}")).await;
+        assert!(failed.contains("<h2 id=\"user-operations\">") && failed.contains("too late"), "{failed}");
+        assert!(failed.contains(&format!("/address/{SMART}")) && failed.contains(&format!("/address/{PAYMASTER}")));
+        assert!(failed.contains("(5000 wei)") && failed.contains(&format!("data-copy=\"0x{:064x}\"", 3)), "{failed}");
+        let both = page(format!("/tx/{}", node.hash(1, 0))).await;
+        assert_eq!(both.matches("<td data-label=\"operation\">").count(), 2, "{both}");
+        assert!(!page(format!("/tx/{}", node.hash(1, 1))).await.contains("user-operations"), "no entry point");
+
+        let sent = page(format!("/address/{SMART}?tab=user-operations")).await;
+        assert!(sent.contains("5 total") && sent.contains("too late"), "{sent}");
+        assert_eq!(sent.matches("<td data-label=\"bundler\">").count(), 5, "{sent}");
+        let paid = page(format!("/address/{PAYMASTER}?tab=sponsored-operations")).await;
+        assert!(paid.contains("2 total") && paid.contains(&format!("/address/{SMART}")), "{paid}");
+        let none = page(format!("/address/{PAYMASTER}?tab=user-operations")).await;
+        assert!(none.contains("0 total") && none.contains("no user operations: what this account asks"), "{none}");
+        assert!(page(format!("/address/{BOB}")).await.contains("?tab=user-operations"), "anybody may have some");
     })
     .await;
+}
+
+#[tokio::test]
+async fn many_operations_of_a_transaction_have_pages() {
+    let header = json!({ "baseFeePerGas": "0x7" });
+    let transactions = vec![bundle(0, V7, (1..=30).map(|number| executed(V7, number, None, None)).collect())];
+    let node = ReplayNode::start(1, &[Draft { header, transactions, ..Draft::default() }]).await;
+    let explorer = TestExplorer::start(&node.url()).await;
+    node.wait_for(&explorer).await;
+    let hash = node.hash(1, 0);
+    for (path, text, cell, rows) in [
+        (format!("/tx/{hash}"), "User operations 1 to 25 of 30", "Operation", 25),
+        (format!("/tx/{hash}?operations=2"), "User operations 26 to 30 of 30", "Operation", 5),
+        (format!("/tx/{hash}?operations=9"), "There are only 2 pages", "Operation", 0),
+        (format!("/address/{SMART}?tab=user-operations"), "30 total, page 1 of 2", "Bundler", 25),
+        (format!("/address/{SMART}?tab=user-operations&page=2"), "30 total, page 2 of 2", "Bundler", 5),
+    ] {
+        let page = explorer.get(&path).await.text;
+        assert!(page.contains(text), "{text} in {path}: {page}");
+        assert_eq!(page.matches(&format!("<td data-label=\"{cell}\">")).count(), rows, "{path}");
+    }
 }

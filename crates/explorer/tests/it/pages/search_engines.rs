@@ -81,6 +81,7 @@ async fn every_page_has_one_canonical_url() {
             ("/blocks?page=2".to_owned(), "/blocks?page=2".to_owned(), false),
             ("/block/2".to_owned(), "/block/2".to_owned(), true),
             (format!("/block/{hash}"), "/block/2".to_owned(), true),
+            (format!("/block/{hash}/header"), "/block/2/header".to_owned(), false),
             ("/transactions".to_owned(), "/transactions".to_owned(), true),
             (format!("/tx/{tx}"), format!("/tx/{tx}"), true),
             (format!("/tx/{tx}/calls"), format!("/tx/{tx}/calls"), true),

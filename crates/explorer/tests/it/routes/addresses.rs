@@ -33,6 +33,7 @@ async fn an_account_has_the_documented_fields_and_no_others() {
         "nonce": 1,
         "balanceBlock": chain.head().number,
         "contract": null,
+        "delegatesTo": null,
         "token": null,
         "firstIndexedBlock": 0,
         "complete": true,
@@ -82,6 +83,12 @@ async fn an_account_with_a_delegation_is_not_a_contract() {
     assert!(!fixture.node.chain.code(fixture.dave).is_empty(), "the delegation is in place");
     let dave = detail(&fixture, fixture.dave).await;
     assert_eq!((&dave["isContract"], &dave["contract"]), (&json!(false), &Value::Null));
+    assert_eq!(dave["delegatesTo"], lower_hex(fixture.logger));
+    assert_eq!(detail(&fixture, fixture.logger).await["delegatesTo"], Value::Null, "a contract");
+    let page = fixture.explorer.get(&format!("/address/{}", fixture.dave)).await.text;
+    let delegate = page.split("<dt>Delegates to</dt>").nth(1).and_then(|rest| rest.split("</dd>").next()).unwrap();
+    assert!(delegate.contains(&format!("href=\"/address/{}\"", fixture.logger)), "{delegate}");
+    assert!(!page.contains("user-operations"), "there is no entry point on this chain");
 }
 
 #[tokio::test]
@@ -151,7 +158,8 @@ async fn an_address_outside_the_index_has_what_the_node_knows() {
         "address": lower_hex(paid), "balance": "1500", "txCount": 0, "isContract": false, "label": null,
         "firstSeen": null, "lastSeen": null, "recentTxs": [], "transferCount": 0, "tradeCount": 0,
         "internalTxCount": 0, "logCount": 0, "internalTransactionsFrom": null, "nonce": 0,
-        "balanceBlock": 1, "contract": null, "token": null, "firstIndexedBlock": 0, "complete": true,
+        "balanceBlock": 1, "contract": null, "delegatesTo": null, "token": null, "firstIndexedBlock": 0,
+        "complete": true,
     });
     assert_eq!(explorer.json(&path).await, expected);
     let page = explorer.get(&format!("/address/{paid}")).await;

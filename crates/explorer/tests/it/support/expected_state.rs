@@ -242,6 +242,7 @@ impl Chain {
             "nonce": quantity(&account[1]),
             "balanceBlock": head,
             "contract": is_contract.then_some(contract),
+            "delegatesTo": is_delegation.then(|| hex::encode_prefixed(&code[3..])),
         })
     }
 

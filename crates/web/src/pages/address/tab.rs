@@ -1,4 +1,5 @@
 use axum::response::Response;
+use contracts::UserOperationRole;
 use domain::{CreditClass, Page};
 
 use super::{
@@ -7,7 +8,10 @@ use super::{
 };
 use crate::{
     error::PageError,
-    view::{BlockLink, CreditRow, InternalRow, ListFile, ListedLog, TracedRangeView, TradeRow, TransactionRow},
+    view::{
+        BlockLink, CreditRow, InternalRow, ListFile, ListedLog, TracedRangeView, TradeRow, TransactionRow,
+        UserOperationRow,
+    },
 };
 
 /// The content of a tab.
@@ -20,6 +24,7 @@ pub(super) enum Tab {
     Trades(Vec<TradeRow>),
     Internal(Vec<InternalRow>, Option<TracedRangeView>),
     Credits(Vec<CreditRow>),
+    UserOperations(Vec<UserOperationRow>),
     /// With the first block from which they are complete.
     Logs(Vec<ListedLog>, Option<BlockLink>),
     Balance(Box<BalanceView>),
@@ -48,6 +53,12 @@ impl TabRequest<'_> {
             }
             TabName::Withdrawals => listed(Tab::Credits, self.credit_rows(CreditClass::Withdrawals).await?),
             TabName::Rewards => listed(Tab::Credits, self.credit_rows(CreditClass::Issuances).await?),
+            TabName::UserOperations => {
+                listed(Tab::UserOperations, self.user_operation_rows(UserOperationRole::Sender).await?)
+            }
+            TabName::SponsoredOperations => {
+                listed(Tab::UserOperations, self.user_operation_rows(UserOperationRole::Paymaster).await?)
+            }
             TabName::Logs => {
                 let (rows, complete_from) = self.log_rows().await?;
                 listed(|rows| Tab::Logs(rows, complete_from), rows)

@@ -15,6 +15,10 @@ domain::all_variants! {
         Internal,
         Withdrawals,
         Rewards,
+        /// That the account sent (ERC-4337).
+        UserOperations,
+        /// That it paid for.
+        SponsoredOperations,
         Logs,
         Contract,
     }
@@ -39,6 +43,8 @@ impl TabName {
             Self::Internal => "internal",
             Self::Withdrawals => "withdrawals",
             Self::Rewards => "rewards",
+            Self::UserOperations => "user-operations",
+            Self::SponsoredOperations => "sponsored-operations",
             Self::Logs => "logs",
             Self::Contract => "contract",
         }
@@ -60,6 +66,8 @@ impl TabName {
             | Self::Internal
             | Self::Withdrawals
             | Self::Rewards
+            | Self::UserOperations
+            | Self::SponsoredOperations
             | Self::Logs => true,
             Self::Balance | Self::Contract => false,
         }
@@ -74,6 +82,8 @@ impl TabName {
             | Self::Approvals
             | Self::Withdrawals
             | Self::Rewards
+            | Self::UserOperations
+            | Self::SponsoredOperations
             | Self::Logs
             | Self::Contract => false,
         }
@@ -92,6 +102,8 @@ impl TabName {
             | Self::Trades
             | Self::Withdrawals
             | Self::Rewards
+            | Self::UserOperations
+            | Self::SponsoredOperations
             | Self::Logs
             | Self::Contract => None,
         }

@@ -33,14 +33,19 @@ pub(super) struct SummaryInput<'a> {
 
 impl SummaryInput<'_> {
     pub(super) fn summary(&self) -> Vec<Word> {
-        match self.tx.outcome() {
-            Outcome::Succeeded => {}
-            Outcome::Failed => return self.failed(),
-            Outcome::Unknown => return self.unknown(),
+        let done = match self.tx.outcome() {
+            Outcome::Succeeded => self.swap().or_else(|| self.approval()).or_else(|| self.transfer()),
+            Outcome::Failed => Some(self.failed()),
+            Outcome::Unknown => Some(self.unknown()),
+        };
+        let is_bare = done.is_none() && self.tx.value.is_zero() && self.tx.method.is_none();
+        if is_bare && let Some(asked) = self.asked("Asked") {
+            return asked;
         }
-        let specific =
-            self.swap().or_else(|| self.approval()).or_else(|| self.transfer()).or_else(|| self.delegation());
-        specific.unwrap_or_else(|| self.general())
+        // Authorizations are valid also if the rest of the transaction fails.
+        let mut line = done.unwrap_or_else(|| self.general());
+        line.extend(self.asked(", and asked").into_iter().flatten());
+        line
     }
 
     fn failed(&self) -> Vec<Word> {
@@ -161,15 +166,12 @@ impl SummaryInput<'_> {
         Some(line)
     }
 
-    /// Nothing but accounts that let the code of others run in their place.
-    fn delegation(&self) -> Option<Vec<Word>> {
+    /// Accounts that let the code of others run in their place.
+    fn asked(&self, start: &str) -> Option<Vec<Word>> {
         let (first, others) = self.authorizations.split_first()?;
-        if !self.tx.value.is_zero() || self.tx.method.is_some() {
-            return None;
-        }
         let mut line = match first.signer {
-            Some(signer) => vec![text("Asked that "), self.address(signer)],
-            None => vec![text("Asked without a valid signature that an account")],
+            Some(signer) => vec![text(format!("{start} that ")), self.address(signer)],
+            None => vec![text(format!("{start} without a valid signature that an account"))],
         };
         if first.delegate.is_zero() {
             line.push(text(" delegates to nobody any more"));
