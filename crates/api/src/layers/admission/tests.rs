@@ -61,6 +61,7 @@ impl TestServer {
                 ResponseCache::new(0, Box::new(|| None), Arc::default()),
                 Vec::new(),
                 layers::IndexedBlock::none(),
+                layers::AllowedOrigins::Any,
             ),
             records,
             keys,
