@@ -95,6 +95,7 @@ fn is_of_calls(error: &NodeError) -> bool {
         | NodeError::Silent { .. }
         | NodeError::InvalidBlock { .. }
         | NodeError::WrongChain { .. }
+        | NodeError::WrongBlock { .. }
         | NodeError::NoEndpoint
         | NodeError::Setup { .. } => false,
     }
