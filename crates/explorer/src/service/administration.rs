@@ -46,7 +46,7 @@ impl AdminParts<'_> {
         tasks: watch::Receiver<Vec<TaskStatus>>,
         cancel: &CancellationToken,
     ) -> anyhow::Result<(Admin, Arc<OperatorRequests>)> {
-        let Index { store, shared, sync } = self.index;
+        let Index { store, shared, sync, .. } = self.index;
         let requests = Arc::<OperatorRequests>::default();
         let sources = Sources {
             roles: self.roles,
