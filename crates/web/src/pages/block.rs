@@ -139,7 +139,9 @@ async fn show_tab(app: &App, id: &str, name: TabName, paging: &Paging) -> Result
         grouped(block.gas_used),
         block.miner.to_checksum(None),
     );
-    let frame = app.frame(format!("Block {}", grouped(block.number)), Section::Blocks).await.described(description);
+    let start = if name == TabName::Header { "Header of block" } else { "Block" };
+    let title = format!("{start} {}", grouped(block.number));
+    let frame = app.frame(title, Section::Blocks).await.described(description);
     let frame = match &pager {
         Some(pager) => frame.at_page(pager).live_if(!app.is_final(block.number)),
         // A live page would ask the node again with every block, and a header does not change.
