@@ -58,10 +58,10 @@ async fn a_node_of_another_chain_is_not_asked_for_balances() {
     }
     node.chain = other.chain.clone();
     node.resume_serving().await;
-    serving.wait_for_log("endpoint serves another chain and is not used").await;
     for path in &paths {
         assert_eq!(serving.get(path).await.status, 503, "no balance of another chain");
     }
+    serving.wait_for_log("endpoint serves another chain and is not used").await;
     assert_eq!(serving.json("/api/v1/blocks").await["total"], 2, "the index is served without the node");
 }
 
