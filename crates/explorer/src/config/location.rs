@@ -22,10 +22,9 @@ options! {
         /// A standby of the database, which answers reads while it has all that was shown before
         #[arg(long, env = "EXPLORER_READ_DATABASE", value_name = "URL", hide_env_values = true, hide_short_help = true)]
         pub(crate) read_database: Option<DatabaseUrl>,
-
-        /// Maximum connections for queries to the database, and as many to the standby. A process has a few more for notifications and
-        /// locks [default: 16]
-        #[arg(long, env = "EXPLORER_DATABASE_CONNECTIONS", value_name = "N", hide_short_help = true)]
+    }
+    only in the file {
+        /// Maximum connections for queries to the database, and as many to the standby.
         pub(crate) database_connections: Option<usize>,
     }
 }
@@ -59,7 +58,7 @@ impl fmt::Display for Location {
 pub(super) fn config(options: LocationOptions) -> anyhow::Result<(Location, PathBuf)> {
     let data = data_folder(options.data)?;
     if let Some(connections) = options.database_connections {
-        ensure!(connections >= MIN_CONNECTIONS, "--database-connections must be at least {MIN_CONNECTIONS}");
+        ensure!(connections >= MIN_CONNECTIONS, "database-connections must be at least {MIN_CONNECTIONS}");
     }
     let location = match options.database {
         Some(url) => {
