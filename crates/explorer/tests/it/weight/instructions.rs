@@ -7,6 +7,7 @@ use std::{collections::BTreeMap, fmt::Write, path::PathBuf, process::Command, ti
 
 use alloy_primitives::{TxKind, U256};
 use devchain::traffic::Traffic;
+use serde_json::json;
 
 use crate::{
     support::{
@@ -92,11 +93,13 @@ async fn no_hot_path_needs_many_more_instructions_than_known() {
 async fn paths(client: &Client, node: &DevNode) -> Vec<String> {
     let account = lower_hex(node.account(1));
     let token = client.json("/api/v1/tokens?limit=1").await["tokens"][0]["address"].as_str().unwrap().to_owned();
-    let hash = client.json("/api/v1/dex-trades?limit=1").await["trades"][0]["txHash"].as_str().unwrap().to_owned();
-    let v1 = ["/blocks", "/transactions", "/tokens", "/dex-trades"].map(|list| format!("/api/v1{list}"));
+    let trade = client.query(json!({ "entity": "dex_trades", "limit": 1 })).await["data"][0].clone();
+    let hash = trade["txHash"].as_str().unwrap();
+    let v1 = ["/blocks", "/transactions", "/tokens"].map(|list| format!("/api/v1{list}"));
     let about = [
         format!("/api/v1/transactions?address={account}"),
-        format!("/api/v1/token-transfers?address={account}"),
+        format!("/api/v1/addresses/{account}/tokens"),
+        format!("/api/v1/logs?address={token}"),
         format!("/api/v1/addresses/{account}"),
         format!("/api/v1/transactions/{hash}"),
         format!("/api/v1/tokens/{token}/holders"),
