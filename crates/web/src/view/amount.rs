@@ -44,6 +44,16 @@ impl Amount {
         Self { is_cut: shown != whole, shown: format!("{shown}{unit}"), exact: format!("{whole}{unit} ({smallest})") }
     }
 
+    /// Whether a reader sees the same number.
+    pub(crate) fn looks_like(&self, other: &Self) -> bool {
+        self.shown == other.shown
+    }
+
+    /// Shown in words instead of digits, and exactly on tap.
+    pub(crate) fn in_words(self, words: &str) -> Self {
+        Self { shown: words.to_owned(), is_cut: true, ..self }
+    }
+
     /// An amount of a token in its smallest unit, which is also how it is shown if the decimals are unknown.
     pub(crate) fn of_token(smallest: impl ToString, decimals: Option<u8>) -> Self {
         match decimals {

@@ -60,12 +60,33 @@ impl FeeView {
                 names.token_if_read(currency, symbol.map(String::as_str), name.map(String::as_str))
             }),
             is_free,
-            parts: parts.map(|(name, part, note, _)| FeePart { name, amount: amount(part), note }).collect(),
+            parts: parts
+                .map(|(name, part, note, _)| FeePart { name, amount: part_of(amount(part), &amount(total)), note })
+                .collect(),
             gas_price: match fee.currency {
                 Some(_) => Amount::of_token(tx.gas_price, decimals),
                 None => Amount::gas_price(tx.gas_price),
             },
             base_fee: base_fee.filter(|_| fee.currency.is_none()).map(Amount::gas_price),
         }
+    }
+}
+
+/// A part that looks like the whole in the digits that are shown would be the same number twice.
+fn part_of(part: Amount, total: &Amount) -> Amount {
+    if part.looks_like(total) { part.in_words("nearly all of it") } else { part }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_with_the_digits_of_the_whole_is_told_in_words_and_exact_on_tap() {
+        let total = Amount::of(5_605_010_200_000_u64, 18, "ETH");
+        let shown = |part: u64| part_of(Amount::of(part, 18, "ETH"), &total).to_string();
+        let nearly = shown(5_605_000_000_000 + 10_100_000);
+        assert!(nearly.contains(">nearly all of it<") && nearly.contains("5605010100000"), "{nearly}");
+        assert!(!shown(10_200_000).contains("nearly"));
     }
 }
