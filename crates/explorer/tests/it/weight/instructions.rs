@@ -27,10 +27,12 @@ const TOLERANCE: f64 = 0.05;
 /// The compiler that built what is known. Another one makes other code.
 const COMPILER: &str = "rustc version 1.95.0 ";
 
-const BLOCKS: usize = 30;
+const BLOCKS: usize = 15;
 const TRANSACTIONS: usize = 20;
 const PAYMENTS: usize = 10;
-const REQUESTS: usize = 40;
+const REQUESTS: usize = 30;
+/// The fewest of so many count: what a timer or the node causes meanwhile is not the price of a request.
+const ROUNDS: usize = 3;
 
 #[tokio::test]
 async fn no_hot_path_needs_many_more_instructions_than_known() {
@@ -46,45 +48,55 @@ async fn no_hot_path_needs_many_more_instructions_than_known() {
     let mut head = Head::of(&counted.explorer).await;
     head.mine(&node, &mut traffic).await;
 
-    counted.count().await;
-    let mut sent = 0;
-    for _ in 0..BLOCKS {
-        sent += head.mine(&node, &mut traffic).await;
+    let mut fewest = u64::MAX;
+    for _ in 0..ROUNDS {
+        counted.count().await;
+        let mut sent = 0;
+        for _ in 0..BLOCKS {
+            sent += head.mine(&node, &mut traffic).await;
+        }
+        fewest = fewest.min(counted.count().await / sent);
     }
-    counts.insert("a transaction at the head, in a block of twenty".to_owned(), counted.count().await / sent);
+    counts.insert("a transaction at the head, in a block of twenty".to_owned(), fewest);
 
-    let watched = node.account(1);
+    let payee = node.account(1);
     let pay = || {
         for _ in 0..PAYMENTS {
-            node.chain.send(0, TxKind::Call(watched), U256::from(1), []).unwrap();
+            node.chain.send(0, TxKind::Call(payee), U256::from(1), []).unwrap();
         }
     };
-    for _ in 0..BLOCKS {
-        pay();
-        head.follow(&node).await;
-    }
-    let unwatched = counted.count().await;
-    webhooks::register(&counted.explorer, &receiver.url("/hook"), &lower_hex(watched), &["tx"]).await;
-    counted.count().await;
-    for _ in 0..BLOCKS {
-        let before = receiver.count();
-        pay();
-        head.follow(&node).await;
-        receiver.wait_for("/hook", before + PAYMENTS).await;
-    }
-    let watched = counted.count().await;
+    let mut with_payments = async |counted: &mut Counted, messages: usize| {
+        let mut fewest = u64::MAX;
+        for _ in 0..ROUNDS {
+            counted.count().await;
+            for _ in 0..BLOCKS {
+                let before = receiver.count();
+                pay();
+                head.follow(&node).await;
+                receiver.wait_for("/hook", before + messages).await;
+            }
+            fewest = fewest.min(counted.count().await);
+        }
+        fewest
+    };
+    let unwatched = with_payments(&mut counted, 0).await;
+    webhooks::register(&counted.explorer, &receiver.url("/hook"), &lower_hex(payee), &["tx"]).await;
+    let watched = with_payments(&mut counted, PAYMENTS).await;
     counts.insert("a message of a webhook".to_owned(), watched.saturating_sub(unwatched) / (BLOCKS * PAYMENTS) as u64);
 
     let client = counted.explorer.client().with_keep_alive();
     for path in paths(&client, &node).await {
         // What the first request of its kind reads.
         request(&client, &path).await;
-        counted.count().await;
-        for _ in 0..REQUESTS {
-            request(&client, &path).await;
+        let mut fewest = u64::MAX;
+        for _ in 0..ROUNDS {
+            counted.count().await;
+            for _ in 0..REQUESTS {
+                request(&client, &path).await;
+            }
+            fewest = fewest.min(counted.count().await);
         }
-        let count = counted.count().await / REQUESTS as u64;
-        counts.insert(without_names(&path), count);
+        counts.insert(without_names(&path), fewest / REQUESTS as u64);
     }
     compare(&counts, &counted);
 }
@@ -209,7 +221,7 @@ impl Counted {
     /// The instructions of all threads since the last time.
     async fn count(&mut self) -> u64 {
         // Work after the response or the block.
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        tokio::time::sleep(Duration::from_millis(250)).await;
         let mut command = Command::new("vgdb");
         command.args([&format!("--pid={}", self.explorer.id()), "dump"]);
         let output = process::output(command).await;
