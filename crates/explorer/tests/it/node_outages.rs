@@ -75,7 +75,7 @@ async fn assert_unknown(explorer: &TestExplorer, address: &str) {
     let page = explorer.get(&format!("/address/{address}")).await;
     assert_eq!(page.status, 200);
     let hash = list["transactions"][0]["hash"].as_str().unwrap();
-    for text in ["<dt>Balance</dt><dd class=\"muted\">Unknown: the node does not respond.</dd>", hash] {
+    for text in ["<dt>Balance</dt><dd class=\"muted\">Unknown: there is no answer from the node.</dd>", hash] {
         assert!(page.text.contains(text), "{text}: {}", page.text);
     }
 }

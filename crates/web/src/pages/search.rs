@@ -16,7 +16,7 @@ use crate::{
     error::PageError,
     frame::{Frame, Section, page},
     state::{App, WebState},
-    view::{grouped, imitated_name, sanitize_name, sanitize_text, short},
+    view::{counted, imitated_name, sanitize_name, sanitize_text, short},
 };
 
 /// Maximum number of matches by name.
@@ -101,7 +101,7 @@ impl WebState {
             tokens.push(Match {
                 kind: self.names.token_kind(token.kind),
                 title: if symbol.is_empty() { name.clone() } else { symbol },
-                detail: format!("{name} {} ({} holders)", short(&full), grouped(token.holder_count)),
+                detail: format!("{name} {} ({})", short(&full), counted(token.holder_count, "holder")),
                 href: format!("/token/{full}"),
                 warning: imitated
                     .map_or_else(String::new, |original| format!("Imitation of {}?", imitated_name(&original))),

@@ -301,7 +301,7 @@ impl<T: Default> Traced<T> {
         let (trace, missing) = match traced {
             Ok(Ok(Some(trace))) => (trace, ""),
             Ok(Ok(None)) => (T::default(), "The node does not trace transactions, or does not have this one."),
-            Ok(Err(_)) | Err(_) => (T::default(), "The node could not be asked. Try again shortly."),
+            Ok(Err(_)) | Err(_) => (T::default(), "There is no answer from the node. Try again shortly."),
         };
         Self { trace, missing }
     }

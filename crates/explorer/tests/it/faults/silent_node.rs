@@ -93,7 +93,7 @@ async fn a_balance_that_is_not_known_is_refused_while_the_node_is_silent() {
     let tokens = explorer.json("/api/v1/tokens").await;
     let token = tokens["tokens"][0]["address"].as_str().unwrap();
     let page = explorer.get(&format!("/address/{token}")).await.text;
-    assert!(page.contains("<h1>Contract") && page.contains("Unknown: the node does not respond."), "{page}");
+    assert!(page.contains("<h1>Contract") && page.contains("Unknown: there is no answer from the node."), "{page}");
 
     node.set_behavior(Script::default());
     eventually("the balance itself", async || {

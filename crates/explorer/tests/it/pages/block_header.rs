@@ -70,7 +70,7 @@ async fn a_block_is_shown_without_the_node_and_only_its_header_is_missing() {
     assert!(block.status == 200 && block.text.contains(&hash), "{}", block.text);
     let page = explorer.get("/block/1/header").await;
     assert!(page.status == 200 && page.text.contains(&hash), "{}", page.text);
-    assert!(page.text.contains("The header is not available: the node does not respond."), "{}", page.text);
+    assert!(page.text.contains("The header is not available: there is no answer from the node."), "{}", page.text);
     node.heal("eth_getBlockByNumber");
     let state = node.block(1)["stateRoot"].as_str().unwrap().to_owned();
     eventually("the header", async || explorer.get("/block/1/header").await.text.contains(&state).then_some(())).await;

@@ -100,7 +100,7 @@ async fn a_transaction_is_shown_without_input_and_logs_while_the_node_is_down() 
     let watch = Stopwatch::start();
     let answer = explorer.client().get(&format!("/tx/{payment}")).await;
     assert_eq!(answer.status, 200);
-    assert!(answer.text.contains("the node does not respond"), "{}", answer.text);
+    assert!(answer.text.contains("there is no answer from the node"), "{}", answer.text);
     assert_eq!(explorer.client().get(&format!("/tx/{payment}/input")).await.status, 503);
     watch.assert_within(8);
 }

@@ -188,7 +188,7 @@ async fn an_address_outside_the_index_has_what_the_node_knows() {
     .await;
     assert_eq!((unknown.status, &unknown.json["code"]), (503, &json!("node_unavailable")));
     let page = explorer.get(&format!("/address/{other}")).await;
-    assert!(page.status == 200 && page.text.contains("the node does not respond"), "{}", page.text);
+    assert!(page.status == 200 && page.text.contains("there is no answer from the node"), "{}", page.text);
 }
 
 #[tokio::test]

@@ -104,7 +104,7 @@ fn found(
         Ok(history) => Ok(history.ok_or_else(|| unknown.to_owned())),
         Err(HistoryError::NodeUnavailable(cause)) => {
             tracing::debug!(%cause, "no balance from the node");
-            Ok(Err("The node does not respond, so that the balance is unknown.".to_owned()))
+            Ok(Err("There is no answer from the node, so that the balance is unknown.".to_owned()))
         }
         Err(HistoryError::Reorg) => Ok(Err("Blocks are being reverted. Load the page again.".to_owned())),
         Err(HistoryError::Store(error)) => Err(error.into()),

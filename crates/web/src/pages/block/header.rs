@@ -55,7 +55,7 @@ impl WebState {
     }
 }
 
-const NO_ANSWER: &str = "The header is not available: the node does not respond. Try again shortly.";
+const NO_ANSWER: &str = "The header is not available: there is no answer from the node. Try again shortly.";
 
 impl From<BlockHeader> for Found {
     fn from(header: BlockHeader) -> Self {
