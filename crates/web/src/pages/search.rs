@@ -16,7 +16,7 @@ use crate::{
     error::PageError,
     frame::{Frame, Section, page},
     state::{App, WebState},
-    view::{counted, imitated_name, sanitize_name, sanitize_text, short},
+    view::{counted, grouped, imitated_name, sanitize_name, sanitize_text, short},
 };
 
 /// Maximum number of matches by name.
