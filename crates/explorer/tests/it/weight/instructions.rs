@@ -23,7 +23,7 @@ use crate::{
 
 const KNOWN: &str = include_str!("instructions.txt");
 /// What may be more or less by chance: hashes have random seeds, and timers expire.
-const TOLERANCE: f64 = 0.08;
+const TOLERANCE: f64 = 0.1;
 /// The compiler that built what is known. Another one makes other code.
 const COMPILER: &str = "rustc version 1.95.0 ";
 
@@ -39,7 +39,8 @@ async fn no_hot_path_needs_many_more_instructions_than_known() {
     if !contains(&std::fs::read(super::BINARY).unwrap(), COMPILER.as_bytes()) {
         return println!("left out: the known counts are those of {COMPILER}");
     }
-    permits::busy().await;
+    // The longer it takes, the more polls and timers are counted.
+    permits::alone();
     let (node, mut traffic) = DevNode::with_traffic_without_traces(400).await;
     let receiver = Receiver::start().await;
     let mut counted = Counted::start(&node.url()).await;
