@@ -119,9 +119,10 @@ async fn attack(from_one_address: bool) {
     is_over.store(true, Ordering::Relaxed);
     futures::future::join_all(attackers).await;
     let sent = sent.load(Ordering::Relaxed);
+    let grown = scene.explorer.resident_megabytes().saturating_sub(memory);
+    println!("p99 {quiet:?} without, {attacked:?} with the attack of {sent} requests, {grown} MB more");
     assert!(sent > 100, "{sent} requests are no attack");
     assert!(attacked <= (3 * quiet).max(FLOOR), "{attacked:?}, and {quiet:?} without the attack of {sent} requests");
-    let grown = scene.explorer.resident_megabytes().saturating_sub(memory);
     assert!(grown < 300, "{grown} MB more");
 }
 
