@@ -50,7 +50,7 @@ pub(crate) async fn measure(chain: &RecordedChain, data: &Path, requests: usize)
     let node = chain.serve(Conditions { traces: true, ..Conditions::default() }).await?;
     let explorer = Explorer::start(&node.url(), data).await?;
     explorer.wait_for_tip(chain.head).await?;
-    let browser = Browser { client: reqwest::Client::new(), url: explorer.url.clone() };
+    let browser = Browser { client: reqwest::Client::builder().no_gzip().build()?, url: explorer.url.clone() };
     let visits = visits::all(&browser, chain).await?;
     browser.wait_for_traces(chain.head).await?;
     let mut rows = Vec::new();
