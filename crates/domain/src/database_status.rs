@@ -10,7 +10,7 @@ pub struct DatabaseStatus {
     pub answered_at: Option<Instant>,
     /// Whether the last query failed.
     pub has_failed: bool,
-    /// The newest report of a process that indexes; None if there is none, or none was read yet.
+    /// The newest report of a process that indexes; None until one was read.
     pub report: Option<ReportAge>,
 }
 

@@ -7,7 +7,7 @@ use super::{Coverage, Decimal};
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
-    /// The newest indexed block; 0 if it is in `unknownFields`: there is none.
+    /// The newest indexed block; 0 while no block is indexed, and then named in `unknownFields`.
     #[schema(example = 21_000_000)]
     pub latest_block: u64,
     #[schema(example = 2_500_000_000_u64)]

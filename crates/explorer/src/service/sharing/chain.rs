@@ -123,7 +123,7 @@ impl Expecting {
         }
     }
 
-    /// The latest block that no reorg reverts; None if there is none besides the genesis block.
+    /// The latest block that no reorg reverts; None while that is only the genesis block.
     async fn find_settled(&self, status: &SyncStatus) -> Result<Option<BlockRef>, StoreError> {
         let Some(number) = status.settled.filter(|number| *number > 0) else { return Ok(None) };
         let block = self.reader.find_block(BlockId::Number(number)).await?;
