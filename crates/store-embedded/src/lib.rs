@@ -6,6 +6,7 @@
 
 mod blocking;
 mod cache;
+mod check;
 mod codec;
 mod engine;
 mod fingerprint;
@@ -38,7 +39,6 @@ mod undo;
 mod upgrade;
 mod user_records;
 mod verified_contracts;
-mod verify;
 mod webhook_records;
 mod write;
 mod writer;

@@ -8,11 +8,12 @@ use domain::{BlockNumber, ChainIdentity};
 use metrics::Histogram;
 use store::{
     CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, OlderIndex, RawRecords,
-    SnapshotContent, Store, StoreError, UserRecords, Verification, VerifiedContracts, WebhookLimits, WebhookRecords,
+    SnapshotContent, Store, StoreCheck, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
 use crate::{
     blocking::{ReadSlots, run_blocking},
+    check,
     engine::{self, Engine, Repair},
     meta::{self, Binding},
     options::StoreOptions,
@@ -25,7 +26,6 @@ use crate::{
     upgrade::upgrade,
     user_records::EmbeddedUserRecords,
     verified_contracts::EmbeddedVerifiedContracts,
-    verify,
     webhook_records::EmbeddedWebhookRecords,
     write::start_over,
     writer::{EmbeddedWriter, Writers},
@@ -262,9 +262,9 @@ impl Store for EmbeddedStore {
         .await
     }
 
-    async fn verify(&self) -> Result<Verification, StoreError> {
+    async fn check(&self) -> Result<StoreCheck, StoreError> {
         let engine = self.engine.clone();
-        run_blocking(move || Ok(verify::verify(&engine.view()))).await
+        run_blocking(move || Ok(check::check(&engine.view()))).await
     }
 
     async fn snapshot(&self, target: &Path, content: SnapshotContent) -> Result<Option<u64>, StoreError> {

@@ -1,7 +1,7 @@
 //! What an operator wants to know about a database: its size, and whether it is consistent.
 
 use futures::future::BoxFuture;
-use store::{StoreError, StoreFault, StorePart, Verification};
+use store::{StoreCheck, StoreError, StoreFault, StorePart};
 
 use crate::{
     PostgresStore,
@@ -93,7 +93,7 @@ impl PostgresStore {
     ///
     /// # Errors
     /// If the database fails.
-    pub fn check(&self) -> BoxFuture<'_, Result<Verification, StoreError>> {
+    pub fn check(&self) -> BoxFuture<'_, Result<StoreCheck, StoreError>> {
         Box::pin(async move {
             let mut client = self.database().connection().await?;
             let client = crate::database::snapshot(&mut client).await?;
@@ -156,7 +156,7 @@ impl PostgresStore {
             if !(row.value::<bool>(0)? && row.value::<bool>(1)?) {
                 add(StorePart::Index, "the totals of gas and fees do not match the blocks and transactions".to_owned());
             }
-            Ok(Verification { blocks, transactions, faults })
+            Ok(StoreCheck { blocks, transactions, faults })
         })
     }
 }

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use metrics::Histogram;
 use store::{
     CacheUse, CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RawRecords, SnapshotContent,
-    Store, StoreError, UserRecords, Verification, VerifiedContracts, WebhookLimits, WebhookRecords,
+    Store, StoreCheck, StoreError, UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 use tokio::sync::watch;
 
@@ -335,8 +335,8 @@ impl Store for PostgresStore {
         Ok(None)
     }
 
-    async fn verify(&self) -> Result<Verification, StoreError> {
-        self.check().await
+    async fn check(&self) -> Result<StoreCheck, StoreError> {
+        Self::check(self).await
     }
 
     /// The server backs it up.

@@ -23,9 +23,9 @@ mod records;
 pub mod rules;
 mod shared_jobs;
 mod shared_quotas;
+mod store_check;
 mod traits;
 mod user_records;
-mod verification;
 mod verified_contracts;
 mod webhook_records;
 
@@ -52,9 +52,9 @@ pub use records::{
 pub use rules::{ChainTotals, CurrentDay, ListKey, ListKind, check_order, fetch_policy};
 pub use shared_jobs::{JOB_LEASE, SharedJobs};
 pub use shared_quotas::{QuotaCaller, QuotaLeft, QuotaUse, SharedQuotas};
+pub use store_check::{StoreCheck, StoreFault, StorePart};
 pub use traits::{CachedAccounts, CachedFailures, CachedNftMetadata, ChainWriter, IndexWriter, Undo};
 pub use user_records::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, UserRecords};
-pub use verification::{StoreFault, StorePart, Verification};
 pub use verified_contracts::{JOB_RETENTION, KEPT_JOBS, Kept, VerifiedContracts};
 pub use webhook_records::{
     AddWebhookError, EnqueueError, InternalMatches, KEPT_ATTEMPTS, MATCHED_BLOCK_HISTORY, MAX_WAIT, MatchedBlock,

@@ -5,8 +5,8 @@ use domain::{BlockNumber, ChainIdentity};
 use metrics::Histogram;
 
 use crate::{
-    CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RawRecords, StoreError, UserRecords,
-    Verification, VerifiedContracts, WebhookLimits, WebhookRecords,
+    CachedAccounts, CachedFailures, CachedNftMetadata, ChainReader, IndexWriter, RawRecords, StoreCheck, StoreError,
+    UserRecords, VerifiedContracts, WebhookLimits, WebhookRecords,
 };
 
 /// Lookups in a cache since the store was opened.
@@ -73,7 +73,7 @@ pub trait Store: Send + Sync {
     async fn compact(&self) -> Result<Option<u64>, StoreError>;
 
     /// Reads all rows, and compares counts, lists and rows with each other. Slow.
-    async fn verify(&self) -> Result<Verification, StoreError>;
+    async fn check(&self) -> Result<StoreCheck, StoreError>;
 
     /// Copies the current state to a new folder, which can be used as a data folder; reads continue, and writes wait while files
     /// are linked. Only one snapshot can be taken at a time. Returns the number of the last commit; None if the store is a

@@ -154,6 +154,6 @@ async fn journals_become_tables_when_a_folder_is_opened_also_after_a_crash_in_be
         let mut writer = store.writer();
         writer.revert_to(20).await.unwrap();
         assert_eq!(writer.tip().await.unwrap().map(|tip| tip.number), Some(20), "{name}");
-        assert_eq!(Store::verify(&store).await.unwrap().faults, []);
+        assert_eq!(Store::check(&store).await.unwrap().faults, []);
     }
 }

@@ -3,6 +3,7 @@
 // Everything here is test code, also where clippy does not detect it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stdout)]
 
+mod check;
 mod conformance;
 mod damage;
 mod folder;
@@ -11,5 +12,4 @@ mod revert;
 mod snapshot;
 mod user_records;
 mod verified_contracts;
-mod verify;
 mod webhook_records;

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use ingest::CompareError;
-use store::{Store, StoreError, StoreFault, StorePart, Verification};
+use store::{Store, StoreCheck, StoreError, StoreFault, StorePart};
 
 use crate::{config::location::Location, terminal::print};
 
 /// Reads all rows and prints what is wrong, and what to do. False if something is.
 pub(super) async fn check(store: &dyn Store, location: &Location) -> anyhow::Result<bool> {
-    let Verification { blocks, transactions, faults } = store.verify().await?;
+    let StoreCheck { blocks, transactions, faults } = store.check().await?;
     tracing::info!(blocks, transactions, "read all rows");
     let (settings, damage): (Vec<_>, Vec<_>) = faults.into_iter().partition(|fault| fault.part == StorePart::Settings);
     for setting in settings {

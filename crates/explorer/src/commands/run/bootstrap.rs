@@ -1,7 +1,7 @@
 //! `explorer run --bootstrap`: begins with an index that somebody has published, once it was compared with the node.
 
+mod compare;
 mod download;
-mod verify;
 
 use std::{
     io::{self, BufReader, Read},
@@ -56,17 +56,17 @@ async fn fill(
     let from = UntilCancelled { from, cancel: cancel.clone() };
     let (restoration, files) = receive(restoration, from, bootstrap.sha256.clone()).await?;
     let store = stores::open_bootstrapped(&files)?;
-    // The index is compared with the node's data, so that data must be verified.
+    // The index is compared with the node's data, which must be checked itself.
     let node = NodeClient::new(NodeConfig { verify_blocks: BlockChecks::Full, ..config.node.clone() })?;
-    let verified = cancel.run_until_cancelled(verify::verify(store.as_ref(), &node, config.indexing.start_block)).await;
-    let verified = verified.context("stopped")??;
+    let comparing = compare::compare_sample(store.as_ref(), &node, config.indexing.start_block);
+    let compared = cancel.run_until_cancelled(comparing).await.context("stopped")??;
     drop(store);
     tokio::task::spawn_blocking(move || stores::finish_restoration(restoration, &files)).await??;
     tracing::info!(
-        tip = verified.tip.number,
-        blocks_compared = verified.compared,
-        blocks_missing_at_node = verified.missing,
-        "the snapshot agrees with the node: indexing goes on from it"
+        tip = compared.tip.number,
+        blocks_compared = compared.equal,
+        blocks_missing_at_node = compared.missing,
+        "the snapshot agrees with the node: indexing continues from it"
     );
     Ok(())
 }

@@ -13,7 +13,7 @@ mod scan;
 use std::ops::RangeInclusive;
 
 use domain::BlockNumber;
-use store::{ChainTotals, StoreFault, StorePart, Verification};
+use store::{ChainTotals, StoreCheck, StoreFault, StorePart};
 
 use self::scan::{Gap, scan};
 use crate::{
@@ -47,12 +47,12 @@ fn total_of(table: Table) -> Option<Total> {
     NUMBERED.iter().find(|(numbered, _)| *numbered == table).map(|(_, total)| *total)
 }
 
-pub(crate) fn verify(view: &View) -> Verification {
+pub(crate) fn check(view: &View) -> StoreCheck {
     let (tip, unreadable) = match scan::contain(|| meta::find_tip(view)) {
         Ok(tip) => (tip, None),
         Err(error) => (None, Some(error)),
     };
-    let mut check = Check { view, tip, found: Verification::default() };
+    let mut check = Check { view, tip, found: StoreCheck::default() };
     if let Some(error) = unreadable {
         check.add(Table::Meta, format!("the newest block is not known: {error}"), None);
     }
@@ -82,11 +82,11 @@ pub(crate) fn verify(view: &View) -> Verification {
     check.found
 }
 
-/// A verification in progress.
+/// A check in progress.
 struct Check<'a> {
     view: &'a View,
     tip: Option<Tip>,
-    found: Verification,
+    found: StoreCheck,
 }
 
 impl Check<'_> {
@@ -199,17 +199,17 @@ mod tests {
         (folder, store)
     }
 
-    fn verify_after(engine: &Engine, change: impl FnOnce(&View, &mut Batch)) -> Vec<StoreFault> {
+    fn check_after(engine: &Engine, change: impl FnOnce(&View, &mut Batch)) -> Vec<StoreFault> {
         let (view, mut batch) = (engine.view(), engine.batch());
         change(&view, &mut batch);
         batch.commit().unwrap();
-        verify(&engine.view()).faults
+        check(&engine.view()).faults
     }
 
     #[tokio::test]
     async fn an_intact_store_has_no_faults() {
         let (_folder, store) = written().await;
-        let found = verify(&store.reader().engine().view());
+        let found = check(&store.reader().engine().view());
         assert_eq!(found.faults, []);
         assert_eq!(found.blocks, 181);
         assert!(found.transactions > 500);
@@ -222,12 +222,12 @@ mod tests {
         for table in [Table::Transaction, Table::Transfer, Table::Log, Table::Address, Table::Nft, Table::Credit] {
             let key = Key::id(7);
             let row = reader.engine().view().get(table, &key).unwrap().unwrap();
-            let faults = verify_after(reader.engine(), |_, batch| batch.delete(table, &key));
+            let faults = check_after(reader.engine(), |_, batch| batch.delete(table, &key));
             let expected = format!("rows 7 to 7 of the table {table:?} are missing");
             assert!(faults.iter().any(|fault| fault.found == expected), "{faults:?}");
-            assert_eq!(verify_after(reader.engine(), |_, batch| batch.put(table, &key, row)), []);
+            assert_eq!(check_after(reader.engine(), |_, batch| batch.put(table, &key, row)), []);
         }
-        let faults = verify_after(reader.engine(), |_, batch| batch.delete(Table::Block, &Key::block(50)));
+        let faults = check_after(reader.engine(), |_, batch| batch.delete(Table::Block, &Key::block(50)));
         assert!(
             faults.iter().any(|fault| fault.blocks == Some(50..=50) && fault.found.contains("missing")),
             "{faults:?}"
@@ -250,10 +250,10 @@ mod tests {
             (Table::Delivery, StorePart::Records),
             (Table::Event, StorePart::Records),
         ] {
-            let faults = verify_after(reader.engine(), |_, batch| batch.put(table, &key, [0xff_u8; 3]));
+            let faults = check_after(reader.engine(), |_, batch| batch.put(table, &key, [0xff_u8; 3]));
             assert!(faults.len() == 1 && faults[0].found.contains("is invalid"), "{table:?}: {faults:?}");
             assert_eq!(faults[0].part, part);
-            assert_eq!(verify_after(reader.engine(), |_, batch| batch.delete(table, &key)), []);
+            assert_eq!(check_after(reader.engine(), |_, batch| batch.delete(table, &key)), []);
         }
     }
 
@@ -261,7 +261,7 @@ mod tests {
     async fn a_row_that_does_not_match_its_lists_is_found_with_its_blocks() {
         let (_folder, store) = written().await;
         let reader = store.reader();
-        let faults = verify_after(reader.engine(), |view, batch| {
+        let faults = check_after(reader.engine(), |view, batch| {
             let row = view.get(Table::Block, &Key::block(100)).unwrap().unwrap();
             let mut row = BlockRow::from_row(&row).unwrap();
             row.miner += 1;
@@ -277,19 +277,19 @@ mod tests {
         let (_folder, store) = written().await;
         let reader = store.reader();
         let list = Key::list(ListKind::Mined.of(0));
-        let faults = verify_after(reader.engine(), |_, batch| batch.put(Table::Tail, &list, [1, 2, 3]));
+        let faults = check_after(reader.engine(), |_, batch| batch.put(Table::Tail, &list, [1, 2, 3]));
         assert!(
             faults.iter().any(|fault| fault.found.contains("the list of the kind Mined with the owner 0")),
             "{faults:?}"
         );
-        let faults = verify_after(reader.engine(), |_, batch| batch.delete(Table::Tail, &list));
+        let faults = check_after(reader.engine(), |_, batch| batch.delete(Table::Tail, &list));
         assert!(faults.iter().any(|fault| fault.found.contains("lists of the kind Mined")), "{faults:?}");
     }
 
     #[tokio::test]
     async fn a_miscounted_total_is_found() {
         let (_folder, store) = written().await;
-        let faults = verify_after(store.reader().engine(), |view, batch| {
+        let faults = check_after(store.reader().engine(), |view, batch| {
             let mut tip = meta::find_tip(view).unwrap().unwrap();
             tip.totals.tokens += 1;
             meta::put_tip(batch, &tip);

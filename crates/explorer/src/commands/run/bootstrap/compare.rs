@@ -17,33 +17,33 @@ const MAX_ATTEMPTS: u32 = 30;
 
 /// What was compared.
 #[derive(Debug)]
-pub(super) struct Verified {
+pub(super) struct Compared {
     pub(super) tip: BlockRef,
-    pub(super) compared: usize,
+    pub(super) equal: usize,
     /// A node may have dropped old blocks.
     pub(super) missing: usize,
 }
 
 /// Compares the chain, the tip, the first block and random blocks. Waits for a node that is not reachable or behind.
-pub(super) async fn verify(
+pub(super) async fn compare_sample(
     store: &dyn Store,
     node: &NodeClient,
     start_block: Option<BlockNumber>,
-) -> anyhow::Result<Verified> {
+) -> anyhow::Result<Compared> {
     let identity = until_known(async || node.identity().await.map(Some)).await;
     store.bind(identity, start_block).await.map_err(advice::explain_bootstrapped)?;
     let reader = store.reader();
     let tip = reader.find_tip().await?.context("it has no blocks")?;
     let base = base(store, node, tip).await?;
-    let (mut compared, mut missing) = (0, 0);
+    let (mut equal, mut missing) = (0, 0);
     for number in sampled(reader.as_ref(), base).await? {
         match compare(node, reader.as_ref(), number).await?[..] {
-            [] => compared += 1,
+            [] => equal += 1,
             [Difference::NotAtNode] if number != base => missing += 1,
             [ref first, ..] => bail!("block {number} is not what the node says: {first}"),
         }
     }
-    Ok(Verified { tip, compared, missing })
+    Ok(Compared { tip, equal, missing })
 }
 
 /// The newest block that the node has, too: the tip, or one below, if the last blocks were orphaned since and can be reverted.

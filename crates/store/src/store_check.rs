@@ -4,7 +4,7 @@ use domain::BlockNumber;
 
 /// What reading and comparing everything in a store has found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Verification {
+pub struct StoreCheck {
     pub blocks: u64,
     pub transactions: u64,
     pub faults: Vec<StoreFault>,

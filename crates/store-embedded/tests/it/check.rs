@@ -1,11 +1,11 @@
-//! Bits that flip in tables on the disk: a verification says which rows and blocks are affected.
+//! Bits that flip in tables on the disk: a check says which rows and blocks are affected.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use store::{Store, StoreError, StorePart, Verification};
+use store::{Store, StoreCheck, StoreError, StorePart};
 use store_conformance::leave_records;
 use store_embedded::{EmbeddedStore, StoreOptions};
 
@@ -13,8 +13,8 @@ fn open(folder: &Path) -> Result<EmbeddedStore, StoreError> {
     EmbeddedStore::open(folder, StoreOptions { cache_bytes: 4 << 20, ..StoreOptions::default() })
 }
 
-async fn verify(store: &EmbeddedStore) -> Verification {
-    Store::verify(store).await.unwrap()
+async fn check(store: &EmbeddedStore) -> StoreCheck {
+    Store::check(store).await.unwrap()
 }
 
 /// A folder with all rows in tables.
@@ -24,7 +24,7 @@ async fn written() -> tempfile::TempDir {
     leave_records(&store).await;
     store.compacted_bytes().unwrap();
     store.sync().unwrap();
-    assert_eq!(verify(&store).await.faults, []);
+    assert_eq!(check(&store).await.faults, []);
     folder
 }
 
@@ -56,10 +56,10 @@ async fn a_flipped_bit_in_a_table_is_found_with_its_rows() {
                 Err(StoreError::Damaged { .. }) => continue,
                 Err(other) => panic!("{other:?}"),
             };
-            let verification = verify(&store).await;
-            assert!(!verification.faults.is_empty(), "{} part {part}", table.display());
-            let unreadable = verification.faults.iter().filter(|fault| fault.found.contains("cannot be read"));
-            assert!(unreadable.clone().count() > 0, "{:?}", verification.faults);
+            let found = check(&store).await;
+            assert!(!found.faults.is_empty(), "{} part {part}", table.display());
+            let unreadable = found.faults.iter().filter(|fault| fault.found.contains("cannot be read"));
+            assert!(unreadable.clone().count() > 0, "{:?}", found.faults);
             with_blocks += unreadable.filter(|fault| fault.part == StorePart::Index && fault.blocks.is_some()).count();
             found += 1;
         }
@@ -67,5 +67,5 @@ async fn a_flipped_bit_in_a_table_is_found_with_its_rows() {
     }
     assert!(found > 5, "most bits are in rows: {found}");
     assert!(with_blocks > 0, "{with_blocks} of {found} name blocks");
-    assert_eq!(verify(&open(folder.path()).unwrap()).await.faults, [], "nothing else has changed");
+    assert_eq!(check(&open(folder.path()).unwrap()).await.faults, [], "nothing else has changed");
 }
