@@ -32,14 +32,16 @@ pub enum CreditSource {
     Mint { tx_index: u32 },
 }
 
-/// Lists of credits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CreditClass {
-    Withdrawals,
-    /// New coins: rewards and mints.
-    Issuances,
-    /// Those of them for uncles.
-    UncleRewards,
+crate::all_variants! {
+    /// Lists of credits.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum CreditClass {
+        Withdrawals,
+        /// New coins: rewards and mints.
+        Issuances,
+        /// Those of them for uncles.
+        UncleRewards,
+    }
 }
 
 /// A filter of credits: all conditions that are set must hold.
@@ -97,10 +99,6 @@ impl CreditFilter {
         self.of.is_none_or(|(to, class)| credit.event.to == to && credit.event.is_of(class))
             && self.blocks.contains(credit.block_number)
     }
-}
-
-impl CreditClass {
-    pub const ALL: [Self; 3] = [Self::Withdrawals, Self::Issuances, Self::UncleRewards];
 }
 
 #[cfg(test)]

@@ -2,18 +2,20 @@ use alloy_primitives::{Address, B256, U256};
 
 use crate::{BlockNumber, BlockRange, BlockRef, Page};
 
-/// What a call inside a transaction did. Only calls that can move value are internal transactions: no delegate or static
-/// call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum InternalKind {
-    Call,
-    Create,
-    Create2,
-    SelfDestruct,
-    /// Coins that moved by a call, a creation or a self-destruct, known from a log of EIP-7708 and not from a trace.
-    Transfer,
-    /// Coins that were destroyed, known likewise.
-    Burn,
+crate::all_variants! {
+    /// What a call inside a transaction did. Only calls that can move value are internal transactions: no delegate or static
+    /// call.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum InternalKind {
+        Call,
+        Create,
+        Create2,
+        SelfDestruct,
+        /// Coins that moved by a call, a creation or a self-destruct, known from a log of EIP-7708 and not from a trace.
+        Transfer,
+        /// Coins that were destroyed, known likewise.
+        Burn,
+    }
 }
 
 impl InternalKind {

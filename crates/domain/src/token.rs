@@ -2,15 +2,17 @@ use alloy_primitives::{Address, U256, Uint};
 
 use crate::{BlockNumber, BlockRef, Coverage};
 
-/// The token standard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TokenKind {
-    /// Fungible (ERC-20).
-    Bep20,
-    /// Non-fungible (ERC-721).
-    Bep721,
-    /// Multi-token (ERC-1155).
-    Bep1155,
+crate::all_variants! {
+    /// The token standard.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum TokenKind {
+        /// Fungible (ERC-20).
+        Bep20,
+        /// Non-fungible (ERC-721).
+        Bep721,
+        /// Multi-token (ERC-1155).
+        Bep1155,
+    }
 }
 
 /// An amount of a token, wide enough for the sum over many ids of 256 bits each.

@@ -2,13 +2,15 @@ use alloy_primitives::{Address, B256, U256};
 
 use crate::{BlockNumber, BlockRange};
 
-/// The protocol of a pool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PoolStyle {
-    /// Constant product (Uniswap v2 and forks).
-    V2,
-    /// Concentrated liquidity (Uniswap v3, PancakeSwap v3 and forks).
-    V3,
+crate::all_variants! {
+    /// The protocol of a pool.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum PoolStyle {
+        /// Constant product (Uniswap v2 and forks).
+        V2,
+        /// Concentrated liquidity (Uniswap v3, PancakeSwap v3 and forks).
+        V3,
+    }
 }
 
 /// A pool that its factory confirms.

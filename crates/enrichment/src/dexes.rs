@@ -60,8 +60,7 @@ impl Dexes {
                 return Err(DexesError::RepeatedFactory { factory });
             }
             // The style of a factory is known only from its trades, so both are named.
-            configured
-                .extend([PoolStyle::V2, PoolStyle::V3].map(|style| (entry.name.as_str(), Exchange { style, factory })));
+            configured.extend(PoolStyle::ALL.map(|style| (entry.name.as_str(), Exchange { style, factory })));
         }
         let known = known::KNOWN
             .into_iter()
@@ -132,7 +131,7 @@ fn prefix(style: PoolStyle) -> &'static str {
 
 /// Parses the name of an exchange that has none, such as `v2-0x…`, in lower case.
 fn parse_unnamed(text: &str) -> Option<Exchange> {
-    [PoolStyle::V2, PoolStyle::V3].into_iter().find_map(|style| {
+    PoolStyle::ALL.into_iter().find_map(|style| {
         let factory = parse_address(text.strip_prefix(prefix(style))?)?;
         Some(Exchange { style, factory })
     })

@@ -127,7 +127,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_pool_must_be_confirmed_by_its_factory() {
-        for style in [PoolStyle::V2, PoolStyle::V3] {
+        for style in PoolStyle::ALL {
             let node = TestNode::start(contracts(style)).await;
             let found = query_pool(&node.client(), POOL, node.head()).await.unwrap();
             assert_eq!(

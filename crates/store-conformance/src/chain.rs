@@ -23,7 +23,7 @@ impl RandomChain {
     pub fn new(seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed ^ 0x0005_eed0_fb10_c4e5);
         let addresses: Vec<Address> = (0..40).map(|_| Address::new(rng.random())).collect();
-        let kinds = [TokenKind::Bep20, TokenKind::Bep721, TokenKind::Bep1155];
+        let kinds = TokenKind::ALL;
         // One token is also an address that sends and receives.
         let token_addresses = std::iter::once(addresses[5]).chain((0..30).map(|_| Address::new(rng.random())));
         let tokens: Vec<_> = token_addresses.zip(kinds.into_iter().cycle()).collect();

@@ -80,9 +80,7 @@ fn some_pool(chain: &RandomChain, rng: &mut StdRng) -> Address {
 /// Mostly one exchange, at times several or none.
 fn exchanges(chain: &RandomChain, rng: &mut StdRng) -> Vec<Exchange> {
     let factories = [chain.pools()[0].factory, chain.pools()[1].factory, Address::repeat_byte(0xee)];
-    let all = factories
-        .iter()
-        .flat_map(|factory| [PoolStyle::V2, PoolStyle::V3].map(|style| Exchange { style, factory: *factory }));
+    let all = factories.iter().flat_map(|factory| PoolStyle::ALL.map(|style| Exchange { style, factory: *factory }));
     let mut all: Vec<Exchange> = all.collect();
     if rng.random_bool(0.5) {
         return vec![all.swap_remove(rng.random_range(0..4))];

@@ -1,6 +1,6 @@
 //! How far internal transactions are indexed.
 
-use domain::{BlockNumber, InternalKind};
+use domain::BlockNumber;
 use store::{InternalProgress, StoreError};
 use tokio_postgres::Row;
 
@@ -9,27 +9,6 @@ use crate::{
     database::{Connection, execute, find, get},
     rows::{RowExt, both, int8},
 };
-
-/// In the order of their numbers in the database.
-pub(crate) const KINDS: [InternalKind; 6] = [
-    InternalKind::Call,
-    InternalKind::Create,
-    InternalKind::Create2,
-    InternalKind::SelfDestruct,
-    InternalKind::Transfer,
-    InternalKind::Burn,
-];
-
-pub(crate) fn number_of(kind: InternalKind) -> i16 {
-    match kind {
-        InternalKind::Call => 0,
-        InternalKind::Create => 1,
-        InternalKind::Create2 => 2,
-        InternalKind::SelfDestruct => 3,
-        InternalKind::Transfer => 4,
-        InternalKind::Burn => 5,
-    }
-}
 
 pub(crate) const PROGRESS: &str = "anchor, above, below, gap_first, gap_last, above_count, below_count";
 

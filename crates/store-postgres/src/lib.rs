@@ -25,7 +25,6 @@ mod numeric;
 mod old_server;
 mod open_error;
 mod options;
-mod pools;
 mod quotas;
 mod ranks;
 mod raw_records;

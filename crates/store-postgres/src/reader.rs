@@ -2,8 +2,8 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use domain::{
-    Account, Address, B256, BlockGasPrice, BlockNumber, BlockRef, Bytes, Code, Coverage, DayFigures, FailureSource,
-    Stats, TransactionFailure,
+    Account, Address, B256, BlockGasPrice, BlockNumber, BlockRef, Bytes, Code, Coverage, DayFigures, Stats,
+    TransactionFailure,
 };
 use metrics::Histogram;
 use store::{CachedAccounts, CachedFailures, ChainReader, StateVersion, StoreError};
@@ -14,7 +14,7 @@ use crate::{
     numeric::Numeric,
     read::{self, Intersections},
     replica::Replica,
-    rows::{RowExt, int8},
+    rows::{RowExt, int2, int8},
     versions::Versions,
 };
 
@@ -195,9 +195,6 @@ impl CachedAccounts for PostgresReader {
     }
 }
 
-const TRACE: i16 = 0;
-const PARENT_BLOCK: i16 = 1;
-
 #[async_trait]
 impl CachedFailures for PostgresReader {
     async fn find_failure(&self, transaction: B256, block: B256) -> Result<Option<TransactionFailure>, StoreError> {
@@ -221,13 +218,8 @@ impl CachedFailures for PostgresReader {
 
 /// From the columns error, data and source.
 pub(crate) fn failure_from_row(row: &Row) -> Result<TransactionFailure, StoreError> {
-    let source = match row.value::<i16>(2)? {
-        TRACE => FailureSource::Trace,
-        PARENT_BLOCK => FailureSource::ParentBlock,
-        _ => return Err(StoreError::Corrupt("a failure with an unknown source")),
-    };
     let data = row.value::<Option<Vec<u8>>>(1)?.map(Bytes::from);
-    Ok(TransactionFailure { error: row.value(0)?, data, source })
+    Ok(TransactionFailure { error: row.value(0)?, data, source: row.kind(2)? })
 }
 
 pub(crate) async fn put_failure(
@@ -236,15 +228,11 @@ pub(crate) async fn put_failure(
     block: B256,
     failure: &TransactionFailure,
 ) -> Result<(), StoreError> {
-    let source = match failure.source {
-        FailureSource::Trace => TRACE,
-        FailureSource::ParentBlock => PARENT_BLOCK,
-    };
     let sql = "insert into transaction_failure values ($1, $2, $3, $4, $5) on conflict (transaction) do update set
         block = excluded.block, error = excluded.error, data = excluded.data, source = excluded.source";
     // PostgreSQL's text cannot contain a null character.
     let error = failure.error.replace('\0', "\u{fffd}");
     let data = failure.data.as_ref().map(|data| data.as_ref());
-    execute(client, sql, &[&transaction.as_slice(), &block.as_slice(), &error, &data, &source]).await?;
+    execute(client, sql, &[&transaction.as_slice(), &block.as_slice(), &error, &data, &int2(failure.source)]).await?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Values of rows. Unsigned numbers are stored with the same bits as signed ones.
 
 use domain::{Address, B256, BlockRef, Bytes, ChainIdentity, U256};
-use store::{ChainTotals, StoreError};
+use store::{ChainTotals, RowNumber, StoreError};
 use tokio_postgres::{Row, types::FromSql};
 
 use crate::{error::store_error, numeric::Numeric};
@@ -21,9 +21,22 @@ pub(crate) fn limit(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
+/// The number of a kind, as it is sent.
+pub(crate) fn int2(kind: impl RowNumber) -> i16 {
+    i16::from(kind.to_number())
+}
+
 /// Reads columns by position.
 pub(crate) trait RowExt {
     fn value<'a, T: FromSql<'a>>(&'a self, column: usize) -> Result<T, StoreError>;
+
+    fn kind<K: RowNumber>(&self, column: usize) -> Result<K, StoreError> {
+        K::from_number(self.value::<i16>(column)?)
+    }
+
+    fn option_kind<K: RowNumber>(&self, column: usize) -> Result<Option<K>, StoreError> {
+        self.value::<Option<i16>>(column)?.map(K::from_number).transpose()
+    }
 
     fn u64(&self, column: usize) -> Result<u64, StoreError> {
         Ok(self.value::<i64>(column)?.cast_unsigned())

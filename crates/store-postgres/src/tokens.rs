@@ -10,7 +10,7 @@ use crate::{
     database::{Connection, execute, query},
     lists::AddressId,
     numeric::Numeric,
-    rows::{RowExt, int8, to_u256},
+    rows::{RowExt, int2, int8, to_u256},
 };
 
 /// The result of the last audit.
@@ -76,22 +76,14 @@ impl TokenRow {
     }
 
     pub(crate) fn from_row(row: &Row, first: usize) -> Result<Self, StoreError> {
-        let audit = match row.value::<Option<i16>>(first + 10)? {
+        let audit = match row.option_kind(first + 10)? {
             None => None,
-            Some(result) => Some(Audit {
-                result: match result {
-                    0 => AuditResult::AddsUp,
-                    1 => AuditResult::DoesNotAddUp,
-                    _ => return Err(StoreError::Corrupt("an audit with an unknown result")),
-                },
-                block: row.u64(first + 11)?,
-                transfers: row.u64(first + 12)?,
-            }),
+            Some(result) => Some(Audit { result, block: row.u64(first + 11)?, transfers: row.u64(first + 12)? }),
         };
         Ok(Self {
             id: row.u64(first)?,
             address: row.address(first + 1)?,
-            kind: kind_from(row.value(first + 2)?)?,
+            kind: row.kind(first + 2)?,
             transfers: row.u64(first + 3)?,
             holders: row.u64(first + 4)?,
             overdrafts: row.u64(first + 5)?,
@@ -185,30 +177,6 @@ pub(crate) fn option_decimals(row: &Row, column: usize) -> Result<Option<u8>, St
     decimals.map_err(|_| StoreError::Corrupt("a token with an invalid number of decimals"))
 }
 
-fn audit_number(result: AuditResult) -> i16 {
-    match result {
-        AuditResult::AddsUp => 0,
-        AuditResult::DoesNotAddUp => 1,
-    }
-}
-
-pub(crate) fn kind_number(kind: TokenKind) -> i16 {
-    match kind {
-        TokenKind::Bep20 => 0,
-        TokenKind::Bep721 => 1,
-        TokenKind::Bep1155 => 2,
-    }
-}
-
-pub(crate) fn kind_from(number: i16) -> Result<TokenKind, StoreError> {
-    match number {
-        0 => Ok(TokenKind::Bep20),
-        1 => Ok(TokenKind::Bep721),
-        2 => Ok(TokenKind::Bep1155),
-        _ => Err(StoreError::Corrupt("a token of an unknown kind")),
-    }
-}
-
 /// The tokens with these ids, without those that are not tokens.
 pub(crate) async fn load(
     client: &dyn Connection,
@@ -238,9 +206,9 @@ pub(crate) async fn save(
     if ids.is_empty() {
         return Ok(());
     }
-    let kinds: Vec<i16> = tokens.clone().into_iter().map(|token| kind_number(token.kind)).collect();
+    let kinds: Vec<i16> = tokens.clone().into_iter().map(|token| int2(token.kind)).collect();
     let audits: Vec<Option<i16>> =
-        tokens.clone().into_iter().map(|token| token.audit.map(|audit| audit_number(audit.result))).collect();
+        tokens.clone().into_iter().map(|token| token.audit.map(|audit| int2(audit.result))).collect();
     let held: Vec<Numeric> = tokens.clone().into_iter().map(|token| Numeric(token.held)).collect();
     let due: Vec<bool> = tokens.clone().into_iter().map(|token| token.is_audit_due).collect();
     let sql = "insert into token (id, kind, transfers, holders, overdrafts, new_since, pending_since, audit, audit_block,

@@ -1,7 +1,6 @@
 //! Verified contracts. Changes run one at a time, and not while the writer changes the code at addresses.
 
 mod jobs;
-mod matches;
 pub(crate) mod raw;
 mod running;
 
@@ -14,7 +13,6 @@ use domain::{
     LibraryOffset, MatchKind, Order, Page, PageRequest, SourceFile, VerificationJob, VerifiedCode, VerifiedContract,
     VerifiedSummary,
 };
-use matches::{match_from, match_number};
 pub use running::PostgresJobs;
 use store::{Kept, StateVersion, StoreError, VerifiedContracts};
 use tokio_postgres::Row;
@@ -25,7 +23,7 @@ use crate::{
     locks,
     ranks::{RankMoves, RankedSet, id_tie},
     read,
-    rows::{RowExt, both, clamped, int8, pairs, to_address, to_hash, to_text},
+    rows::{RowExt, both, clamped, int2, int8, pairs, to_address, to_hash, to_text},
     versions::{self, Versions},
 };
 
@@ -72,7 +70,7 @@ fn record_from_row(row: &Row) -> Result<Record, StoreError> {
     Ok(Record {
         only_at: row.value(0)?,
         origin: row.address(1)?,
-        runtime_match: match_from(row.value(2)?)?,
+        runtime_match: row.kind(2)?,
         verified_at: row.u64(3)?,
         build: row.hash(4)?,
         name: row.text(5)?,
@@ -155,10 +153,10 @@ fn libraries(row: &Row, column: usize) -> Result<Vec<(String, Address)>, StoreEr
 }
 
 fn deployment_from_row(row: &Row) -> Result<Deployment, StoreError> {
-    let proof = match row.value::<Option<i16>>(3)? {
+    let proof = match row.option_kind(3)? {
         None => None,
         Some(kind) => Some(CreationProof {
-            kind: match_from(kind)?,
+            kind: kind,
             arguments: Bytes::copy_from_slice(row.value(4)?),
             libraries: libraries(row, 5)?,
         }),
@@ -301,7 +299,7 @@ async fn put_code(
             &only_at,
             &origin.as_slice(),
             &code.names_own_address,
-            &match_number(code.runtime_match),
+            &int2(code.runtime_match),
             &int8(code.verified_at),
             &code.build().as_slice(),
             &code.name.as_bytes(),
@@ -357,7 +355,7 @@ async fn put_deployment(
             &deployment.creation.tx_hash.as_slice(),
             &deployment.creation.block_hash.as_slice(),
             &deployment.build.as_slice(),
-            &proof.map(|proof| match_number(proof.kind)),
+            &proof.map(|proof| int2(proof.kind)),
             &proof.map(|proof| proof.arguments.as_ref()),
             &names,
             &addresses,

@@ -20,6 +20,7 @@ mod readers;
 mod record_json;
 mod record_lines;
 mod records;
+mod row_numbers;
 pub mod rules;
 mod shared_jobs;
 mod shared_quotas;
@@ -49,6 +50,7 @@ pub use records::{
     MatchingRecord, OrphanedBlockRecord, Record, RecordKind, RecordPosition, UsedProof, VerifiedCodeRecord,
     VerifiedContractRecord,
 };
+pub use row_numbers::RowNumber;
 pub use rules::{ChainTotals, CurrentDay, ListKey, ListKind, check_order, fetch_policy};
 pub use shared_jobs::{JOB_LEASE, SharedJobs};
 pub use shared_quotas::{QuotaCaller, QuotaLeft, QuotaUse, SharedQuotas};

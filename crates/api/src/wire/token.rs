@@ -268,9 +268,7 @@ pub(super) mod tests {
 
     #[test]
     fn the_operator_chooses_the_prefix() {
-        let names = |prefix| {
-            [TokenKind::Bep20, TokenKind::Bep721, TokenKind::Bep1155].map(|kind| TokenType::new(kind, prefix).0)
-        };
+        let names = |prefix| TokenKind::ALL.map(|kind| TokenType::new(kind, prefix).0);
         assert_eq!(names(TokenPrefix::Bep), ["BEP20", "BEP721", "BEP1155"]);
         assert_eq!(names(TokenPrefix::Erc), ["ERC20", "ERC721", "ERC1155"]);
     }

@@ -60,7 +60,7 @@ fn known_names_and_factories_map_to_each_other() {
 #[test]
 fn the_operators_names_are_added_to_the_known_ones() {
     let dexes = Dexes::with(&[entry("House Swap", OTHER)]).unwrap();
-    for style in [PoolStyle::V2, PoolStyle::V3] {
+    for style in PoolStyle::ALL {
         assert_eq!(dexes.name(exchange(style, OTHER)), "House Swap");
         assert!(dexes.exchanges("house swap").contains(&exchange(style, OTHER)));
     }

@@ -1,6 +1,6 @@
 use alloy_primitives::U256;
 use domain::{Address, InternalEvent, InternalKind};
-use store::StoreError;
+use store::{RowNumber, StoreError};
 
 use crate::{
     codec::{RowReader, RowWriter},
@@ -24,14 +24,6 @@ pub(crate) struct InternalRow {
     pub(crate) error: Option<String>,
 }
 
-const KINDS: [InternalKind; 6] = [
-    InternalKind::Call,
-    InternalKind::Create,
-    InternalKind::Create2,
-    InternalKind::SelfDestruct,
-    InternalKind::Transfer,
-    InternalKind::Burn,
-];
 /// Errors that nearly all failed calls have.
 const COMMON_ERRORS: [&str; 2] = ["execution reverted", "out of gas"];
 
@@ -81,14 +73,7 @@ impl InternalRow {
     }
 
     pub(crate) fn to_row(&self) -> Vec<u8> {
-        let kind: u8 = match self.kind {
-            InternalKind::Call => 0,
-            InternalKind::Create => 1,
-            InternalKind::Create2 => 2,
-            InternalKind::SelfDestruct => 3,
-            InternalKind::Transfer => 4,
-            InternalKind::Burn => 5,
-        };
+        let kind = self.kind.to_number();
         let error = self.error.as_deref().map_or(0, |error| {
             let common = (OTHER_ERROR + 1..).zip(COMMON_ERRORS).find(|(_, common)| *common == error);
             common.map_or(OTHER_ERROR, |(bits, _)| bits)
@@ -119,7 +104,7 @@ impl InternalRow {
             return Err(UNKNOWN);
         }
         let kind = head & KIND_BITS | head >> KIND_SHIFT << KIND_WIDTH;
-        let kind = *KINDS.get(usize::from(kind)).ok_or(UNKNOWN)?;
+        let kind = InternalKind::from_number(kind)?;
         let (tx, position, from) = (row.varint()?, row.varint()?, row.varint()?);
         let to = (head & HAS_TO != 0).then(|| row.varint()).transpose()?;
         let (value, gas, gas_used) = (row.amount()?, row.varint()?, row.varint()?);
@@ -142,7 +127,7 @@ mod tests {
     #[test]
     fn a_row_is_read_back() {
         let errors = [None, Some("out of gas"), Some("invalid opcode"), Some("")];
-        for (kind, error) in KINDS.into_iter().flat_map(|kind| errors.map(|error| (kind, error))) {
+        for (kind, error) in InternalKind::ALL.into_iter().flat_map(|kind| errors.map(|error| (kind, error))) {
             let row = InternalRow {
                 tx: 1 << 30,
                 position: 10_000,

@@ -1,8 +1,7 @@
 use alloy_primitives::U256;
 use domain::TokenKind;
-use store::StoreError;
+use store::{RowNumber, StoreError};
 
-use super::token::{kind_from_byte, kind_to_byte};
 use crate::{
     codec::{RowReader, RowWriter},
     keys::AddressId,
@@ -22,7 +21,7 @@ pub(crate) struct NftRow {
 impl NftRow {
     pub(crate) fn to_row(self) -> Vec<u8> {
         let mut row = RowWriter::with_capacity(12);
-        row.byte(kind_to_byte(self.kind));
+        row.byte(self.kind.to_number());
         row.varint(self.token);
         row.amount(&self.id);
         row.finish()
@@ -30,6 +29,6 @@ impl NftRow {
 
     pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
         let mut row = RowReader::new(row);
-        Ok(Self { kind: kind_from_byte(row.byte()?)?, token: row.varint()?, id: row.amount()? })
+        Ok(Self { kind: TokenKind::from_number(row.byte()?)?, token: row.varint()?, id: row.amount()? })
     }
 }

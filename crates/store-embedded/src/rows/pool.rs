@@ -1,5 +1,5 @@
 use domain::PoolStyle;
-use store::{StoreError, rules::Exchange};
+use store::{RowNumber, StoreError, rules::Exchange};
 
 use crate::{
     codec::{RowReader, RowWriter},
@@ -24,10 +24,7 @@ impl PoolRow {
 
     pub(crate) fn to_row(self) -> Vec<u8> {
         let mut row = RowWriter::with_capacity(16);
-        row.byte(match self.style {
-            PoolStyle::V2 => 2,
-            PoolStyle::V3 => 3,
-        });
+        row.byte(self.style.to_number());
         row.varint(self.factory);
         row.varint(self.token0);
         row.varint(self.token1);
@@ -36,11 +33,7 @@ impl PoolRow {
 
     pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
         let mut row = RowReader::new(row);
-        let style = match row.byte()? {
-            2 => PoolStyle::V2,
-            3 => PoolStyle::V3,
-            _ => return Err(StoreError::Corrupt("a pool of an unknown style")),
-        };
+        let style = PoolStyle::from_number(row.byte()?)?;
         Ok(Self { style, factory: row.varint()?, token0: row.varint()?, token1: row.varint()? })
     }
 }

@@ -1,5 +1,5 @@
 use domain::{AuditResult, Balance, BalanceSource, BlockNumber, TokenKind, TokenMetadata};
-use store::{StoreError, fetch_policy, rules::TokenState};
+use store::{RowNumber, StoreError, fetch_policy, rules::TokenState};
 
 use crate::codec::{RowReader, RowWriter};
 
@@ -27,7 +27,7 @@ impl TokenRow {
             BalanceSource::Events => 0,
             BalanceSource::Calls => 1,
         };
-        row.byte(kind_to_byte(self.kind) | source << 4);
+        row.byte(self.kind.to_number() | source << 4);
         row.varint(self.holder_count);
         row.amount(&self.held);
         row.finish()
@@ -41,7 +41,7 @@ impl TokenRow {
             1 => BalanceSource::Calls,
             _ => return Err(StoreError::Corrupt("a token with an unknown source of balances")),
         };
-        let kind = kind_from_byte(head & 0x0f)?;
+        let kind = TokenKind::from_number(head & 0x0f)?;
         Ok(Self { kind, balance_source, holder_count: row.varint()?, held: row.amount()? })
     }
 }
@@ -61,23 +61,6 @@ impl TokenState for TokenRow {
 
     fn note_overdraft(&mut self) {
         self.balance_source = fetch_policy::source_after_overdraft(self.kind, self.balance_source);
-    }
-}
-
-pub(super) fn kind_to_byte(kind: TokenKind) -> u8 {
-    match kind {
-        TokenKind::Bep20 => 0,
-        TokenKind::Bep721 => 1,
-        TokenKind::Bep1155 => 2,
-    }
-}
-
-pub(super) fn kind_from_byte(byte: u8) -> Result<TokenKind, StoreError> {
-    match byte {
-        0 => Ok(TokenKind::Bep20),
-        1 => Ok(TokenKind::Bep721),
-        2 => Ok(TokenKind::Bep1155),
-        _ => Err(StoreError::Corrupt("a token of an unknown kind")),
     }
 }
 
@@ -125,10 +108,7 @@ pub(crate) struct AuditRow {
 impl AuditRow {
     pub(crate) fn to_row(self) -> Vec<u8> {
         let mut row = RowWriter::with_capacity(12);
-        row.byte(match self.verdict {
-            AuditResult::AddsUp => 0,
-            AuditResult::DoesNotAddUp => 1,
-        });
+        row.byte(self.verdict.to_number());
         row.varint(self.block);
         row.varint(self.transfers);
         row.finish()
@@ -136,11 +116,7 @@ impl AuditRow {
 
     pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
         let mut row = RowReader::new(row);
-        let verdict = match row.byte()? {
-            0 => AuditResult::AddsUp,
-            1 => AuditResult::DoesNotAddUp,
-            _ => return Err(StoreError::Corrupt("an audit with an unknown result")),
-        };
+        let verdict = AuditResult::from_number(row.byte()?)?;
         Ok(Self { verdict, block: row.varint()?, transfers: row.varint()? })
     }
 }

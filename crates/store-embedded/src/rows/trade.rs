@@ -1,6 +1,6 @@
 use alloy_primitives::U256;
 use domain::{Address, TradeDirection, TradeEvent};
-use store::StoreError;
+use store::{RowNumber, StoreError};
 
 use crate::{
     codec::{RowReader, RowWriter},
@@ -46,10 +46,7 @@ impl TradeRow {
 
     pub(crate) fn to_row(&self) -> Vec<u8> {
         let mut row = RowWriter::with_capacity(48);
-        row.byte(match self.direction {
-            TradeDirection::ZeroForOne => 0,
-            TradeDirection::OneForZero => 1,
-        });
+        row.byte(self.direction.to_number());
         row.varint(self.tx);
         row.varint(self.log_index);
         row.varint(self.pool);
@@ -61,11 +58,7 @@ impl TradeRow {
     pub(crate) fn from_row(row: &[u8]) -> Result<Self, StoreError> {
         let mut row = RowReader::new(row);
         Ok(Self {
-            direction: match row.byte()? {
-                0 => TradeDirection::ZeroForOne,
-                1 => TradeDirection::OneForZero,
-                _ => return Err(StoreError::Corrupt("a trade in an unknown direction")),
-            },
+            direction: TradeDirection::from_number(row.byte()?)?,
             tx: row.varint()?,
             log_index: row.varint()?,
             pool: row.varint()?,

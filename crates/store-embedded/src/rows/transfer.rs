@@ -1,8 +1,7 @@
 use alloy_primitives::U256;
 use domain::{Address, TokenKind, TransferEvent};
-use store::{StoreError, rules::TransferIds};
+use store::{RowNumber, StoreError, rules::TransferIds};
 
-use super::token::{kind_from_byte, kind_to_byte};
 use crate::{
     codec::{RowReader, RowWriter},
     keys::{AddressId, TxId},
@@ -62,7 +61,7 @@ impl TransferRow {
 
     pub(crate) fn to_row(&self) -> Vec<u8> {
         let mut row = RowWriter::with_capacity(48);
-        row.byte(kind_to_byte(self.kind) | if self.token_id.is_some() { HAS_ID } else { 0 });
+        row.byte(self.kind.to_number() | if self.token_id.is_some() { HAS_ID } else { 0 });
         row.varint(self.tx);
         row.varint(self.log_index);
         row.varint(self.batch_index);
@@ -81,7 +80,7 @@ impl TransferRow {
         let head = row.byte()?;
         Ok(Self {
             // Any other bit belongs to no kind.
-            kind: kind_from_byte(head & !HAS_ID)?,
+            kind: TokenKind::from_number(head & !HAS_ID)?,
             tx: row.varint()?,
             log_index: row.varint()?,
             batch_index: row.varint()?,

@@ -3,7 +3,7 @@
 use domain::{
     CreationCheck, JobFailure, JobId, JobRefusal, JobResult, JobVerdict, MatchKind, UnixMillis, VerificationJob,
 };
-use store::{JOB_RETENTION, KEPT_JOBS, StoreError};
+use store::{JOB_RETENTION, KEPT_JOBS, RowNumber, StoreError};
 
 use crate::{
     codec::{RowReader, RowWriter},
@@ -13,6 +13,8 @@ use crate::{
 
 /// Jobs that one submission deletes at most: more than one, so that a backlog shrinks.
 const DELETED_AT_ONCE: usize = 8;
+/// In place of the number of a match.
+const NO_MATCH: u8 = 0;
 const UNKNOWN: StoreError = StoreError::Corrupt("a verification job of an unknown kind");
 
 pub(super) fn find(view: &View, id: JobId) -> Result<Option<VerificationJob>, StoreError> {
@@ -91,31 +93,21 @@ fn write(number: u64, job: &VerificationJob) -> Vec<u8> {
         JobVerdict::Verified { name, runtime_match, creation } => {
             row.byte(0);
             row.text(name);
-            row.byte(match_byte(Some(*runtime_match)));
+            row.byte(runtime_match.to_number());
             row.byte(match creation {
                 CreationCheck::Unknown => 0,
-                CreationCheck::Matches(kind) => match_byte(Some(*kind)),
+                CreationCheck::Matches(kind) => kind.to_number(),
                 CreationCheck::Differs => 3,
             });
         }
         JobVerdict::Refused { reason, creation_match } => {
             row.byte(1);
-            row.byte(match reason {
-                JobRefusal::Compilation => 0,
-                JobRefusal::NoMatch => 1,
-            });
-            row.byte(match_byte(*creation_match));
+            row.byte(reason.to_number());
+            row.byte(creation_match.map_or(NO_MATCH, MatchKind::to_number));
         }
         JobVerdict::Failed(failure) => {
             row.byte(2);
-            row.byte(match failure {
-                JobFailure::NoCode => 0,
-                JobFailure::CompilerVersion => 1,
-                JobFailure::CompilerUnavailable => 2,
-                JobFailure::NodeUnavailable => 3,
-                JobFailure::StoreUnavailable => 4,
-                JobFailure::Internal => 5,
-            });
+            row.byte(failure.to_number());
         }
     }
     row.finish()
@@ -142,47 +134,21 @@ fn read_verdict(row: &mut RowReader<'_>) -> Result<JobVerdict, StoreError> {
     Ok(match row.byte()? {
         0 => JobVerdict::Verified {
             name: row.text()?,
-            runtime_match: read_match(row.byte()?)?.ok_or(UNKNOWN)?,
+            runtime_match: MatchKind::from_number(row.byte()?)?,
             creation: match row.byte()? {
                 0 => CreationCheck::Unknown,
                 3 => CreationCheck::Differs,
-                kind => CreationCheck::Matches(read_match(kind)?.ok_or(UNKNOWN)?),
+                kind => CreationCheck::Matches(MatchKind::from_number(kind)?),
             },
         },
         1 => JobVerdict::Refused {
-            reason: match row.byte()? {
-                0 => JobRefusal::Compilation,
-                1 => JobRefusal::NoMatch,
-                _ => return Err(UNKNOWN),
+            reason: JobRefusal::from_number(row.byte()?)?,
+            creation_match: match row.byte()? {
+                NO_MATCH => None,
+                kind => Some(MatchKind::from_number(kind)?),
             },
-            creation_match: read_match(row.byte()?)?,
         },
-        2 => JobVerdict::Failed(match row.byte()? {
-            0 => JobFailure::NoCode,
-            1 => JobFailure::CompilerVersion,
-            2 => JobFailure::CompilerUnavailable,
-            3 => JobFailure::NodeUnavailable,
-            4 => JobFailure::StoreUnavailable,
-            5 => JobFailure::Internal,
-            _ => return Err(UNKNOWN),
-        }),
+        2 => JobVerdict::Failed(JobFailure::from_number(row.byte()?)?),
         _ => return Err(UNKNOWN),
     })
-}
-
-fn match_byte(kind: Option<MatchKind>) -> u8 {
-    match kind {
-        None => 0,
-        Some(MatchKind::Partial) => 1,
-        Some(MatchKind::Exact) => 2,
-    }
-}
-
-fn read_match(byte: u8) -> Result<Option<MatchKind>, StoreError> {
-    match byte {
-        0 => Ok(None),
-        1 => Ok(Some(MatchKind::Partial)),
-        2 => Ok(Some(MatchKind::Exact)),
-        _ => Err(UNKNOWN),
-    }
 }

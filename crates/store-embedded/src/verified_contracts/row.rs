@@ -2,7 +2,7 @@ use domain::{
     Address, Artifacts, B256, Bytes, CreationId, CreationProof, CreationTemplate, Deployment, LibraryOffset, MatchKind,
     SourceFile, VerifiedCode,
 };
-use store::StoreError;
+use store::{RowNumber, StoreError};
 
 use crate::codec::{RowReader, RowWriter};
 
@@ -38,7 +38,7 @@ impl CodeRow {
         let mut row = RowWriter::with_capacity(192);
         row.bytes(self.origin.as_slice());
         row.byte(u8::from(self.names_own_address));
-        row.byte(match_byte(self.runtime_match));
+        row.byte(self.runtime_match.to_number());
         row.varint(self.verified_at);
         row.bytes(self.build.as_slice());
         row.text(&self.name);
@@ -52,7 +52,7 @@ impl CodeRow {
         Ok(Self {
             origin: row.address()?,
             names_own_address: row.flag()?,
-            runtime_match: read_match(row.byte()?)?,
+            runtime_match: MatchKind::from_number(row.byte()?)?,
             verified_at: row.varint()?,
             build: row.hash()?,
             name: row.text()?,
@@ -148,7 +148,7 @@ pub(super) fn write_deployment(deployment: &Deployment) -> Vec<u8> {
     row.bytes(deployment.creation.block_hash.as_slice());
     row.bytes(deployment.build.as_slice());
     if let Some(proof) = &deployment.proof {
-        row.byte(match_byte(proof.kind));
+        row.byte(proof.kind.to_number());
         write_bytes(&mut row, &proof.arguments);
         write_libraries(&mut row, &proof.libraries);
     }
@@ -162,7 +162,7 @@ pub(super) fn read_deployment(row: &[u8]) -> Result<Deployment, StoreError> {
     let proof = if row.is_empty() {
         None
     } else {
-        let kind = read_match(row.byte()?)?;
+        let kind = MatchKind::from_number(row.byte()?)?;
         Some(CreationProof { kind, arguments: read_bytes(&mut row)?, libraries: read_libraries(&mut row)? })
     };
     Ok(Deployment { creation, build, proof })
@@ -179,21 +179,6 @@ fn write_libraries(row: &mut RowWriter, libraries: &[(String, Address)]) {
 fn read_libraries(row: &mut RowReader<'_>) -> Result<Vec<(String, Address)>, StoreError> {
     let count: usize = row.varint()?;
     (0..count).map(|_| Ok((row.text()?, row.address()?))).collect()
-}
-
-fn match_byte(kind: MatchKind) -> u8 {
-    match kind {
-        MatchKind::Partial => 1,
-        MatchKind::Exact => 2,
-    }
-}
-
-fn read_match(byte: u8) -> Result<MatchKind, StoreError> {
-    match byte {
-        1 => Ok(MatchKind::Partial),
-        2 => Ok(MatchKind::Exact),
-        _ => Err(StoreError::Corrupt("a match of an unknown kind")),
-    }
 }
 
 fn write_bytes(row: &mut RowWriter, bytes: &[u8]) {

@@ -9,7 +9,7 @@ use crate::{
     ranks::APPROVALS,
     reader::{PostgresReader, read_statement},
     rows::{RowExt, to_u256},
-    tokens::{kind_from, option_decimals},
+    tokens::option_decimals,
 };
 
 #[async_trait]
@@ -43,7 +43,7 @@ pub(crate) async fn list_approvals(
 fn approval_from_row(row: &Row) -> Result<Approval, StoreError> {
     Ok(Approval {
         token: row.address(2)?,
-        token_kind: row.value::<Option<i16>>(3)?.map(kind_from).transpose()?,
+        token_kind: row.option_kind(3)?,
         token_name: row.option_text(4)?,
         token_symbol: row.option_text(5)?,
         token_decimals: option_decimals(row, 6)?,

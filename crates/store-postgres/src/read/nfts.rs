@@ -11,7 +11,6 @@ use crate::{
     reader::{PostgresReader, read_snapshot, read_statement},
     rows::{RowExt, clamped, int8, to_u256},
     tables::{TRANSFERS, transfer_from_row},
-    tokens::kind_from,
 };
 
 #[async_trait]
@@ -56,7 +55,7 @@ fn nft_from_row(row: &Row, first: usize) -> Result<Nft, StoreError> {
     Ok(Nft {
         token: row.address(first)?,
         id: to_u256(row.value(first + 1)?)?,
-        kind: kind_from(row.value(first + 2)?)?,
+        kind: row.kind(first + 2)?,
         owner: row.option_address(first + 3)?,
         holder_count: row.u64(first + 4)?,
         transfer_count: row.u64(first + 5)?,
@@ -157,7 +156,7 @@ pub(crate) async fn list_held_nfts(
     page_of(&rows, |row| {
         Ok(HeldNft {
             token: row.address(2)?,
-            kind: kind_from(row.value(3)?)?,
+            kind: row.kind(3)?,
             token_name: row.option_text(4)?,
             token_symbol: row.option_text(5)?,
             id: to_u256(row.value(6)?)?,

@@ -11,7 +11,6 @@ use super::{
 use crate::{
     database::{Connection, find, query},
     lists::ListTable,
-    pools::style_from,
     reader::{PostgresReader, read_snapshot, read_statement},
     rows::{RowExt, int8},
     tables::{TRADES, trade_from_row},
@@ -130,7 +129,7 @@ pub(crate) async fn find_pool(client: &dyn Connection, address: Address) -> Resu
     let Some(row) = find(client, sql, &[&address.as_slice()]).await? else { return Ok(None) };
     Ok(Some(Pool {
         address,
-        style: style_from(row.value(0)?)?,
+        style: row.kind(0)?,
         factory: row.address(1)?,
         token0: row.address(2)?,
         token1: row.address(3)?,

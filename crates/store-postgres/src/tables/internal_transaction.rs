@@ -8,9 +8,8 @@ use tokio_postgres::{Row, types::Type};
 use super::Rows;
 use crate::{
     binary_copy::copy,
-    internal::{KINDS, number_of},
     numeric::Numeric,
-    rows::{RowExt, int8},
+    rows::{RowExt, int2, int8},
 };
 
 #[derive(Debug)]
@@ -25,12 +24,11 @@ pub(crate) struct InternalCopy {
 
 pub(crate) async fn copy_internal_transactions(tx: &Transaction<'_>, rows: &[InternalCopy]) -> Result<(), StoreError> {
     copy(tx, "internal_transaction", rows, |row, out| {
-        let kind = number_of(row.event.kind);
         out.row(&[
             (Type::INT8, &row.id),
             (Type::INT8, &int8(row.tx)),
             (Type::INT4, &row.event.position.cast_signed()),
-            (Type::INT2, &kind),
+            (Type::INT2, &int2(row.event.kind)),
             (Type::INT8, &int8(row.from)),
             (Type::INT8, &row.to.map(int8)),
             (Type::NUMERIC, &Numeric::from(row.event.value)),
@@ -53,12 +51,11 @@ pub(crate) const INTERNAL: Rows = Rows {
 
 pub(crate) fn internal_from_row(row: &Row) -> Result<InternalTransaction, StoreError> {
     let tx_index = u32::try_from(row.value::<i64>(2)?);
-    let kind = usize::try_from(row.value::<i16>(4)?).ok().and_then(|kind| KINDS.get(kind).copied());
     Ok(InternalTransaction {
         event: InternalEvent {
             tx_index: tx_index.map_err(|_| StoreError::Corrupt("an internal transaction outside its block"))?,
             position: row.u32(3)?,
-            kind: kind.ok_or(StoreError::Corrupt("an internal transaction of an unknown kind"))?,
+            kind: row.kind(4)?,
             from: row.address(5)?,
             to: row.option_address(6)?,
             value: row.amount(7)?,

@@ -10,8 +10,7 @@ use crate::{
     binary_copy::copy,
     lists::AddressId,
     numeric::Numeric,
-    pools::{style_from, style_number},
-    rows::{RowExt, int8},
+    rows::{RowExt, int2, int8},
     tokens::option_decimals,
 };
 
@@ -60,7 +59,7 @@ pub(crate) async fn copy_pools(tx: &Transaction<'_>, rows: &[PoolCopy]) -> Resul
         let PoolCopy { id, style, factory, token0, token1, first_block } = row;
         out.row(&[
             (Type::INT8, &int8(*id)),
-            (Type::INT2, &style_number(*style)),
+            (Type::INT2, &int2(*style)),
             (Type::INT8, &int8(*factory)),
             (Type::INT8, &int8(*token0)),
             (Type::INT8, &int8(*token1)),
@@ -87,7 +86,7 @@ pub(crate) fn trade_from_row(row: &Row) -> Result<Trade, StoreError> {
     let direction = if row.value(5)? { TradeDirection::ZeroForOne } else { TradeDirection::OneForZero };
     let pool = Pool {
         address: row.address(4)?,
-        style: style_from(row.value(8)?)?,
+        style: row.kind(8)?,
         factory: row.address(9)?,
         token0: row.address(10)?,
         token1: row.address(11)?,

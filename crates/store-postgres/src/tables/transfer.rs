@@ -10,8 +10,8 @@ use crate::{
     binary_copy::copy,
     lists::AddressId,
     numeric::Numeric,
-    rows::{RowExt, int8, to_u256},
-    tokens::{kind_from, kind_number, option_decimals},
+    rows::{RowExt, int2, int8, to_u256},
+    tokens::option_decimals,
 };
 
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(crate) async fn copy_transfers(tx: &Transaction<'_>, rows: &[TransferCopy]) 
             (Type::INT8, &int8(row.token)),
             (Type::INT8, &int8(row.from)),
             (Type::INT8, &int8(row.to)),
-            (Type::INT2, &kind_number(row.event.kind)),
+            (Type::INT2, &int2(row.event.kind)),
             (Type::INT4, &row.event.log_index.cast_signed()),
             (Type::INT4, &row.event.batch_index.cast_signed()),
             (Type::NUMERIC, &Numeric::from(row.event.value)),
@@ -62,7 +62,7 @@ pub(crate) fn transfer_from_row(row: &Row) -> Result<Transfer, StoreError> {
             log_index: row.u32(3)?,
             batch_index: row.u32(4)?,
             token: row.address(5)?,
-            kind: kind_from(row.value(6)?)?,
+            kind: row.kind(6)?,
             from: row.address(7)?,
             to: row.address(8)?,
             value: row.amount(9)?,

@@ -1,17 +1,14 @@
 //! Verification jobs. They are numbered in order of submission, so that the oldest can be deleted.
 
 use deadpool_postgres::Transaction;
-use domain::{
-    CreationCheck, JobFailure, JobId, JobRefusal, JobResult, JobVerdict, MatchKind, UnixMillis, VerificationJob,
-};
-use store::{JOB_RETENTION, KEPT_JOBS, StoreError};
+use domain::{CreationCheck, JobId, JobResult, JobVerdict, MatchKind, UnixMillis, VerificationJob};
+use store::{JOB_RETENTION, KEPT_JOBS, RowNumber, StoreError};
 use tokio_postgres::Row;
 
-use super::matches::{match_from, match_number};
 use crate::{
     database::{Connection, execute, find as find_row, get},
     locks,
-    rows::{RowExt, clamped, int8},
+    rows::{RowExt, clamped, int2, int8},
 };
 
 /// The columns of a job.
@@ -26,35 +23,6 @@ const FAILED: i16 = 2;
 
 const CREATION_UNKNOWN: i16 = 0;
 const CREATION_DIFFERS: i16 = 3;
-
-/// In the order of their numbers in the database, as the next.
-const REFUSALS: [JobRefusal; 2] = [JobRefusal::Compilation, JobRefusal::NoMatch];
-const FAILURES: [JobFailure; 6] = [
-    JobFailure::NoCode,
-    JobFailure::CompilerVersion,
-    JobFailure::CompilerUnavailable,
-    JobFailure::NodeUnavailable,
-    JobFailure::StoreUnavailable,
-    JobFailure::Internal,
-];
-
-fn refusal_number(refusal: JobRefusal) -> i16 {
-    match refusal {
-        JobRefusal::Compilation => 0,
-        JobRefusal::NoMatch => 1,
-    }
-}
-
-fn failure_number(failure: JobFailure) -> i16 {
-    match failure {
-        JobFailure::NoCode => 0,
-        JobFailure::CompilerVersion => 1,
-        JobFailure::CompilerUnavailable => 2,
-        JobFailure::NodeUnavailable => 3,
-        JobFailure::StoreUnavailable => 4,
-        JobFailure::Internal => 5,
-    }
-}
 
 pub(super) async fn find(client: &dyn Connection, id: JobId) -> Result<Option<VerificationJob>, StoreError> {
     let sql = format!("select {COLUMNS} from verification_job where id = $1");
@@ -139,30 +107,25 @@ impl<'a> Columns<'a> {
             JobVerdict::Verified { name, runtime_match, creation } => Self {
                 verdict: Some(VERIFIED),
                 name: Some(name.as_bytes()),
-                runtime_match: Some(match_number(*runtime_match)),
+                runtime_match: Some(int2(*runtime_match)),
                 creation_check: Some(match creation {
                     CreationCheck::Unknown => CREATION_UNKNOWN,
-                    CreationCheck::Matches(kind) => match_number(*kind),
+                    CreationCheck::Matches(kind) => int2(*kind),
                     CreationCheck::Differs => CREATION_DIFFERS,
                 }),
                 ..Self::default()
             },
             JobVerdict::Refused { reason, creation_match } => Self {
                 verdict: Some(REFUSED),
-                reason: Some(refusal_number(*reason)),
-                creation_match: creation_match.map(match_number),
+                reason: Some(int2(*reason)),
+                creation_match: creation_match.map(int2),
                 ..Self::default()
             },
             JobVerdict::Failed(failure) => {
-                Self { verdict: Some(FAILED), reason: Some(failure_number(*failure)), ..Self::default() }
+                Self { verdict: Some(FAILED), reason: Some(int2(*failure)), ..Self::default() }
             }
         }
     }
-}
-
-fn at<T: Copy>(all: &[T], position: Option<i16>) -> Result<T, StoreError> {
-    let position = position.and_then(|position| usize::try_from(position).ok());
-    position.and_then(|position| all.get(position).copied()).ok_or(UNKNOWN)
 }
 
 pub(super) fn job_from_row(id: JobId, row: &Row) -> Result<VerificationJob, StoreError> {
@@ -179,39 +142,21 @@ pub(super) fn job_from_row(id: JobId, row: &Row) -> Result<VerificationJob, Stor
 }
 
 fn verdict_from_row(row: &Row) -> Result<JobVerdict, StoreError> {
-    let option_match = |column: usize| -> Result<Option<MatchKind>, StoreError> {
-        row.value::<Option<i16>>(column)?.map(match_from).transpose()
-    };
     match row.value::<Option<i16>>(5)?.ok_or(UNKNOWN)? {
         VERIFIED => Ok(JobVerdict::Verified {
             name: row.option_text(6)?.ok_or(UNKNOWN)?,
-            runtime_match: option_match(7)?.ok_or(UNKNOWN)?,
+            runtime_match: row.option_kind(7)?.ok_or(UNKNOWN)?,
             creation: match row.value::<Option<i16>>(8)?.ok_or(UNKNOWN)? {
                 CREATION_UNKNOWN => CreationCheck::Unknown,
                 CREATION_DIFFERS => CreationCheck::Differs,
-                kind => CreationCheck::Matches(match_from(kind)?),
+                kind => CreationCheck::Matches(MatchKind::from_number(kind)?),
             },
         }),
-        REFUSED => Ok(JobVerdict::Refused { reason: at(&REFUSALS, row.value(9)?)?, creation_match: option_match(10)? }),
-        FAILED => Ok(JobVerdict::Failed(at(&FAILURES, row.value(9)?)?)),
+        REFUSED => Ok(JobVerdict::Refused {
+            reason: row.option_kind(9)?.ok_or(UNKNOWN)?,
+            creation_match: row.option_kind(10)?,
+        }),
+        FAILED => Ok(JobVerdict::Failed(row.option_kind(9)?.ok_or(UNKNOWN)?)),
         _ => Err(UNKNOWN),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_stands_for_the_reason_that_it_was_written_for() {
-        for reason in REFUSALS {
-            assert_eq!(at(&REFUSALS, Some(refusal_number(reason))).unwrap(), reason);
-        }
-        for failure in FAILURES {
-            assert_eq!(at(&FAILURES, Some(failure_number(failure))).unwrap(), failure);
-        }
-        for unknown in [None, Some(-1), Some(6)] {
-            assert!(at(&FAILURES, unknown).is_err(), "{unknown:?}");
-        }
     }
 }

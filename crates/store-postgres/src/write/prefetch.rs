@@ -23,7 +23,6 @@ use crate::{
     lists::AddressId,
     maps::FastMap,
     numeric::Numeric,
-    pools::style_from,
     rows::{RowExt, int8},
     tokens::{self, TokenRow},
 };
@@ -129,9 +128,7 @@ async fn known_pools(
     }
     let ids: Vec<i64> = ids.iter().map(|id| int8(*id)).collect();
     let rows = query(client, "select id, style, factory from pool where id = any($1)", &[&ids]).await?;
-    let pool = |row: &tokio_postgres::Row| {
-        Ok((row.u64(0)?, Exchange { style: style_from(row.value(1)?)?, factory: row.u64(2)? }))
-    };
+    let pool = |row: &tokio_postgres::Row| Ok((row.u64(0)?, Exchange { style: row.kind(1)?, factory: row.u64(2)? }));
     rows.iter().map(pool).collect()
 }
 
