@@ -39,6 +39,25 @@ pub struct NewApiKey {
     pub proof: Option<UnixMillis>,
 }
 
+impl NewApiKey {
+    /// The key as it is stored under an id.
+    #[must_use]
+    pub fn stored_as(self, id: ApiKeyId) -> ApiKey {
+        ApiKey {
+            id,
+            digest: self.digest,
+            owner: self.owner,
+            prefix: self.prefix,
+            label: self.label,
+            requests_per_minute: self.requests_per_minute,
+            total_requests: 0,
+            created_at: self.created_at,
+            last_used_at: self.created_at,
+            active: true,
+        }
+    }
+}
+
 /// Requests with a key since the last write to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyUse {

@@ -29,6 +29,26 @@ pub struct BlockChanges {
     pub credits: Vec<CreditEvent>,
 }
 
+impl BlockChanges {
+    /// A block that adds nothing but itself and that was not traced, for tests.
+    #[must_use]
+    pub fn of(block: Block) -> Self {
+        Self {
+            block,
+            transactions: Vec::new(),
+            involved: Vec::new(),
+            logs: Vec::new(),
+            transfers: Vec::new(),
+            approvals: Vec::new(),
+            touched_holders: Vec::new(),
+            trades: Vec::new(),
+            pools: Vec::new(),
+            inner_creations: None,
+            credits: Vec::new(),
+        }
+    }
+}
+
 /// A contract created inside a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InnerCreation {

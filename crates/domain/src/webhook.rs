@@ -2,7 +2,7 @@ use std::fmt;
 
 use alloy_primitives::Address;
 
-use crate::{BlockRef, EventKinds, UnixMillis};
+use crate::{BlockRef, EventKind, EventKinds, UnixMillis};
 
 /// The sequence number of a webhook, from 1.
 pub type WebhookId = u64;
@@ -49,6 +49,42 @@ pub struct NewWebhook {
     pub events: EventKinds,
     pub secret: SealedSecret,
     pub created_at: UnixMillis,
+}
+
+impl NewWebhook {
+    /// The webhook as it is stored under an id, given the latest indexed block.
+    #[must_use]
+    pub fn stored_as(self, id: WebhookId, after: Option<BlockRef>) -> Webhook {
+        Webhook {
+            id,
+            owner: self.owner,
+            url: self.url,
+            watched: self.watched,
+            events: self.events,
+            active: true,
+            created_at: self.created_at,
+            after,
+            secret: self.secret,
+            retired_secrets: Vec::new(),
+            last_triggered_at: None,
+            fail_count: 0,
+            failing_since: None,
+            proven: false,
+        }
+    }
+
+    /// For tests.
+    #[must_use]
+    pub fn sample() -> Self {
+        Self {
+            owner: Address::ZERO,
+            url: "https://receiver.example/".to_owned(),
+            watched: Address::ZERO,
+            events: EventKinds::default().with(EventKind::Tx),
+            secret: SealedSecret::new(vec![1]),
+            created_at: 0,
+        }
+    }
 }
 
 /// Changes to a webhook. None means unchanged.
@@ -141,27 +177,11 @@ pub struct RetiredSecret {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::EventKind;
 
     const HOUR: UnixMillis = 3_600_000;
 
     fn webhook() -> Webhook {
-        Webhook {
-            id: 1,
-            owner: Address::ZERO,
-            url: "https://receiver.example/".to_owned(),
-            watched: Address::ZERO,
-            events: EventKinds::default().with(EventKind::Tx),
-            active: true,
-            created_at: 0,
-            after: None,
-            secret: SealedSecret::new(vec![1]),
-            retired_secrets: Vec::new(),
-            last_triggered_at: None,
-            fail_count: 0,
-            failing_since: None,
-            proven: false,
-        }
+        NewWebhook::sample().stored_as(1, None)
     }
 
     #[test]

@@ -54,19 +54,7 @@ mod tests {
     use super::*;
 
     fn changes(number: BlockNumber) -> BlockChanges {
-        BlockChanges {
-            block: Block { number, ..Block::sample() },
-            transactions: Vec::new(),
-            involved: Vec::new(),
-            logs: Vec::new(),
-            transfers: Vec::new(),
-            approvals: Vec::new(),
-            touched_holders: Vec::new(),
-            trades: Vec::new(),
-            pools: Vec::new(),
-            inner_creations: None,
-            credits: Vec::new(),
-        }
+        BlockChanges::of(Block { number, ..Block::sample() })
     }
 
     #[test]

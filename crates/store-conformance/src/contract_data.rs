@@ -79,17 +79,10 @@ impl Chain {
             token_id: None,
         };
         BlockChanges {
-            block,
             transactions: vec![tx],
-            involved: Vec::new(),
-            logs: Vec::new(),
             transfers: (0..).zip(transfers).map(event).collect(),
-            approvals: Vec::new(),
-            touched_holders: Vec::new(),
-            trades: Vec::new(),
-            pools: Vec::new(),
             inner_creations: Some(Vec::new()),
-            credits: Vec::new(),
+            ..BlockChanges::of(block)
         }
     }
 

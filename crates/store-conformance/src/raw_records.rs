@@ -1,8 +1,8 @@
 //! Copies all records that the other checks leave in a store, and compares both stores by every query.
 
 use domain::{
-    Address, B256, BlockRef, EventKind, EventKinds, FailureSource, KeyDigest, NewApiKey, NewWebhook, Order,
-    PageRequest, SealedSecret, TransactionFailure, UnixMillis, Webhook,
+    Address, B256, BlockRef, FailureSource, KeyDigest, NewApiKey, NewWebhook, Order, PageRequest, TransactionFailure,
+    UnixMillis, Webhook,
 };
 
 use super::{VerifiedSubject, run_user_records, run_verified_contracts, run_webhook_records};
@@ -212,14 +212,7 @@ async fn both_go_on_alike(source: &dyn Store, target: &dyn Store, records: &[Rec
         let orphaning = hooks.find_orphaning(orphaned).await.expect("find");
         assert!(orphaning.is_some());
         let webhook: Webhook = hooks
-            .add_webhook(NewWebhook {
-                owner,
-                url: "https://receiver.example/".to_owned(),
-                watched: owner,
-                events: EventKinds::default().with(EventKind::Tx),
-                secret: SealedSecret::new(vec![1]),
-                created_at: NOW,
-            })
+            .add_webhook(NewWebhook { owner, watched: owner, created_at: NOW, ..NewWebhook::sample() })
             .await
             .expect("add");
         hooks.delete_webhook(webhook.id).await.expect("delete");

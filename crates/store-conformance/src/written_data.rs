@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use domain::{
-    Address, ApiKey, B256, BlockChanges, BlockNumber, ChainIdentity, EventKind, EventKinds, KeyDigest, NewApiKey,
-    NewWebhook, SealedSecret, Webhook,
+    Address, ApiKey, B256, BlockChanges, BlockNumber, ChainIdentity, KeyDigest, NewApiKey, NewWebhook, SealedSecret,
+    Webhook,
 };
 
 use super::RandomChain;
@@ -207,10 +207,9 @@ fn new_key(number: u8) -> NewApiKey {
 fn new_webhook(number: u8) -> NewWebhook {
     NewWebhook {
         owner: Address::repeat_byte(number),
-        url: "https://receiver.example/".to_owned(),
         watched: Address::repeat_byte(9),
-        events: EventKinds::default().with(EventKind::Tx),
         secret: SealedSecret::new(vec![1; 60]),
         created_at: 5,
+        ..NewWebhook::sample()
     }
 }

@@ -79,18 +79,7 @@ impl UserRecords for EmbeddedUserRecords {
             if active.len() >= ACTIVE_KEYS_PER_OWNER {
                 return Err(AddKeyError::QuotaReached);
             }
-            let key = ApiKey {
-                id: last_id(view)? + 1,
-                digest: new.digest,
-                owner: new.owner,
-                prefix: new.prefix,
-                label: new.label,
-                requests_per_minute: new.requests_per_minute,
-                total_requests: 0,
-                created_at: new.created_at,
-                last_used_at: new.created_at,
-                active: true,
-            };
+            let key = new.stored_as(last_id(view)? + 1);
             active.push(key.id);
             put_active_keys(batch, &key.owner, &active);
             put_key(batch, &key);

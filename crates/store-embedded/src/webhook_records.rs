@@ -72,22 +72,8 @@ impl WebhookRecords for EmbeddedWebhookRecords {
             if changing.queues.loads.totals().webhooks >= limits.webhooks as u64 {
                 return Err(AddWebhookError::Full);
             }
-            let webhook = Webhook {
-                id: read::last_id(changing.view)? + 1,
-                owner: new.owner,
-                url: new.url,
-                watched: new.watched,
-                events: new.events,
-                active: true,
-                created_at: new.created_at,
-                after: meta::find_tip(changing.view)?.map(|tip| tip.block),
-                secret: new.secret,
-                retired_secrets: Vec::new(),
-                last_triggered_at: None,
-                fail_count: 0,
-                failing_since: None,
-                proven: false,
-            };
+            let webhook =
+                new.stored_as(read::last_id(changing.view)? + 1, meta::find_tip(changing.view)?.map(|tip| tip.block));
             changing.add_webhook(&webhook)?;
             Ok(webhook)
         })

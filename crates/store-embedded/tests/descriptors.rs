@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use domain::{
     Address, Attempt, AttemptEffect, AttemptOutcome, AttemptReport, BlockChanges, Bytes, DeliveryId, DeliveryNumber,
-    EventKind, EventKinds, NewDelivery, NewWebhook, NextStep, SealedSecret, WebhookId,
+    EventKind, NewDelivery, NewWebhook, NextStep, WebhookId,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use store::{ChainReader, ChainWriter, StoreError, Undo, WebhookRecords};
@@ -49,11 +49,9 @@ async fn write_until_refused(
 fn new_webhook() -> NewWebhook {
     NewWebhook {
         owner: Address::repeat_byte(1),
-        url: "https://receiver.example/".to_owned(),
         watched: Address::repeat_byte(9),
-        events: EventKinds::default().with(EventKind::Tx),
-        secret: SealedSecret::new(vec![1]),
         created_at: 5,
+        ..NewWebhook::sample()
     }
 }
 

@@ -78,22 +78,7 @@ impl WebhookRecords for PostgresWebhookRecords {
             change.progress.last_webhook += 1;
             change.progress.webhooks += 1;
             change.progress.version += 1;
-            let webhook = Webhook {
-                id: change.progress.last_webhook,
-                owner: new.owner,
-                url: new.url,
-                watched: new.watched,
-                events: new.events,
-                active: true,
-                created_at: new.created_at,
-                after: Chain::read(change.tx).await?.tip,
-                secret: new.secret,
-                retired_secrets: Vec::new(),
-                last_triggered_at: None,
-                fail_count: 0,
-                failing_since: None,
-                proven: false,
-            };
+            let webhook = new.stored_as(change.progress.last_webhook, Chain::read(change.tx).await?.tip);
             rows::put_webhook(change.tx, &webhook).await?;
             change.note(webhook.id).await?;
             webhook

@@ -173,10 +173,7 @@ impl World {
             timestamp: 1_700_000_000 + self.blocks_made,
             miner: Address::ZERO,
             tx_count: u32::from(created.is_some()),
-            gas_used: 0,
-            gas_limit: 30_000_000,
-            base_fee_per_gas: None,
-            size: 500,
+            ..Block::sample()
         };
         let mut deployed = self.deployed();
         let transactions: Vec<Transaction> = created
@@ -202,19 +199,8 @@ impl World {
         }
         let involved =
             transactions.iter().filter_map(|tx| Some(Involvement { tx_index: 0, address: tx.created? })).collect();
-        let changes = BlockChanges {
-            block: block.clone(),
-            transactions,
-            involved,
-            logs: vec![],
-            transfers: vec![],
-            approvals: Vec::new(),
-            touched_holders: vec![],
-            trades: vec![],
-            pools: vec![],
-            inner_creations: Some(vec![]),
-            credits: vec![],
-        };
+        let changes =
+            BlockChanges { transactions, involved, inner_creations: Some(vec![]), ..BlockChanges::of(block.clone()) };
         self.writer.commit(vec![changes], Undo::Keep { down_to: 0 }).await.unwrap();
         self.blocks.push((block, deployed));
         self.fetch_pending_codes().await;

@@ -38,18 +38,7 @@ impl UserRecords for MemoryRecords {
             return Err(AddKeyError::QuotaReached);
         }
         proofs.extend(new.proof.map(|proof| (new.owner, proof)));
-        let key = ApiKey {
-            id: keys.len() as u64 + 1,
-            digest: new.digest,
-            owner: new.owner,
-            prefix: new.prefix,
-            label: new.label,
-            requests_per_minute: new.requests_per_minute,
-            total_requests: 0,
-            created_at: new.created_at,
-            last_used_at: new.created_at,
-            active: true,
-        };
+        let key = new.stored_as(keys.len() as u64 + 1);
         keys.push(key.clone());
         Ok(key)
     }

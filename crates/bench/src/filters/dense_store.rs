@@ -69,27 +69,14 @@ impl DenseStore {
             tx_count: count,
             gas_used: u64::from(count) * 50_000,
             gas_limit: 30_000_000,
-            base_fee_per_gas: Some(7),
-            size: 40_000,
+            ..Block::sample()
         };
         let transactions: Vec<_> = (0..count).map(|index| self.transaction(&block, index)).collect();
         let transfers = transactions.iter().map(|tx| self.transfer(tx)).collect();
         let trades: Vec<_> = transactions.iter().filter(|tx| tx.nonce.is_multiple_of(TRADE_EVERY)).collect();
         let trades = trades.into_iter().map(|tx| self.trade(tx)).collect();
         let pools = if count == 0 { Vec::new() } else { vec![self.pool()] };
-        BlockChanges {
-            block,
-            transactions,
-            involved: Vec::new(),
-            logs: Vec::new(),
-            inner_creations: None,
-            transfers,
-            approvals: Vec::new(),
-            touched_holders: Vec::new(),
-            trades,
-            pools,
-            credits: Vec::new(),
-        }
+        BlockChanges { transactions, transfers, trades, pools, ..BlockChanges::of(block) }
     }
 
     /// Half of them are sent by the hub, and half of those to the partner.

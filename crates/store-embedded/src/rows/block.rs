@@ -178,15 +178,12 @@ mod tests {
     fn row_of(totals: ChainTotals) -> BlockRow {
         let block = Block {
             number: 60_000_000,
-            hash: B256::repeat_byte(7),
-            parent_hash: B256::repeat_byte(6),
-            timestamp: 1_790_000_000,
-            miner: Address::ZERO,
             tx_count: 180,
             gas_used: 21_000_000,
             gas_limit: 140_000_000,
             base_fee_per_gas: Some(1_000_000_000),
             size: 77_012,
+            ..Block::sample()
         };
         BlockRow::new(&block, 40, totals)
     }

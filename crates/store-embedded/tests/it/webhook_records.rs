@@ -7,7 +7,7 @@ use std::{
 
 use domain::{
     Address, Attempt, AttemptEffect, AttemptOutcome, AttemptReport, Bytes, DeliveryId, EventKind, EventKinds,
-    EventLocation, NewDelivery, NewWebhook, NextStep, SealedSecret, WebhookId,
+    EventLocation, NewDelivery, NewWebhook, NextStep, WebhookId,
 };
 use store::{
     ChainWriter, MatchedBlock, Matches, NewEvent, Part, Recipient, Removal, Retraction, Undo, WebhookLimits,
@@ -19,11 +19,9 @@ use store_embedded::{EmbeddedStore, StoreOptions};
 fn new_webhook(owner: u8) -> NewWebhook {
     NewWebhook {
         owner: Address::repeat_byte(owner),
-        url: "https://receiver.example/".to_owned(),
         watched: Address::repeat_byte(9),
-        events: EventKinds::default().with(EventKind::Tx),
-        secret: SealedSecret::new(vec![1]),
         created_at: 5,
+        ..NewWebhook::sample()
     }
 }
 

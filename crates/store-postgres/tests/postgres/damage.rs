@@ -1,8 +1,6 @@
 //! Rows that a person or a fault has changed: what is wrong or missing is an error, not another value.
 
-use domain::{
-    Address, Bytes, DeliveryId, EventKind, EventKinds, LogFilter, NewDelivery, NewWebhook, PageRequest, SealedSecret,
-};
+use domain::{Address, Bytes, DeliveryId, EventKind, LogFilter, NewDelivery, NewWebhook, PageRequest};
 use store::{ChainReader, ChainWriter, LogReader, Store, StoreError, WebhookRecords};
 use tokio_postgres::Client;
 
@@ -61,11 +59,9 @@ async fn a_log_does_not_lose_a_topic() {
 fn new_webhook() -> NewWebhook {
     NewWebhook {
         owner: Address::repeat_byte(1),
-        url: "https://receiver.example/".to_owned(),
         watched: Address::repeat_byte(2),
-        events: EventKinds::default().with(EventKind::Tx),
-        secret: SealedSecret::new(vec![1]),
         created_at: 1_800_000_000_000,
+        ..NewWebhook::sample()
     }
 }
 

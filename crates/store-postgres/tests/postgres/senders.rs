@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    Address, Attempt, AttemptEffect, AttemptOutcome, AttemptReport, ClaimedDelivery, DeliveryId, EventKind, EventKinds,
-    NewDelivery, NewWebhook, NextStep, SealedSecret, WebhookId,
+    Address, Attempt, AttemptEffect, AttemptOutcome, AttemptReport, ClaimedDelivery, DeliveryId, EventKind,
+    NewDelivery, NewWebhook, NextStep, WebhookId,
 };
 use store::WebhookRecords;
 use store_postgres::{PostgresStore, PostgresWebhookRecords, QueueNews, Sender};
@@ -79,11 +79,9 @@ async fn add_webhooks(records: &PostgresWebhookRecords, count: u8) -> Vec<Webhoo
     for number in 0..count {
         let webhook = NewWebhook {
             owner: Address::repeat_byte(number),
-            url: "https://receiver.example/".to_owned(),
             watched: Address::repeat_byte(1),
-            events: EventKinds::default().with(EventKind::Tx),
             created_at: NOW,
-            secret: SealedSecret::new(vec![1]),
+            ..NewWebhook::sample()
         };
         added.push(records.add_webhook(webhook).await.unwrap().id);
     }

@@ -161,28 +161,13 @@ impl Endpoint {
 
 #[cfg(test)]
 mod tests {
-    use domain::{Address, Bytes, DeliveryId, EventKind, EventKinds, SealedSecret};
+    use domain::{Bytes, DeliveryId, EventKind, NewWebhook};
     use egress::{EgressConfig, Insecure};
 
     use super::*;
 
     fn webhook() -> Webhook {
-        Webhook {
-            id: 1,
-            owner: Address::ZERO,
-            url: "https://receiver.example/".to_owned(),
-            watched: Address::ZERO,
-            events: EventKinds::default().with(EventKind::Tx),
-            active: true,
-            created_at: 0,
-            after: None,
-            secret: SealedSecret::new(vec![1]),
-            retired_secrets: Vec::new(),
-            last_triggered_at: None,
-            fail_count: 0,
-            failing_since: None,
-            proven: true,
-        }
+        Webhook { proven: true, ..NewWebhook::sample().stored_as(1, None) }
     }
 
     fn endpoint() -> Endpoint {

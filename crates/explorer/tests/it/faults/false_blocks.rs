@@ -176,17 +176,9 @@ pub(crate) async fn write_false_blocks(
         let transactions = TransactionFilter { blocks: range, ..TransactionFilter::default() };
         let transfers = TransferFilter { blocks: range, ..TransferFilter::default() };
         let mut changes = BlockChanges {
-            block: reader.find_block(BlockId::Number(number)).await.unwrap().unwrap(),
             transactions: reader.list_transactions(&transactions, all).await.unwrap().items,
-            involved: Vec::new(),
-            logs: Vec::new(),
             transfers: reader.list_transfers(&transfers, all).await.unwrap().items.iter().map(|it| it.event).collect(),
-            approvals: Vec::new(),
-            touched_holders: Vec::new(),
-            trades: Vec::new(),
-            pools: Vec::new(),
-            inner_creations: None,
-            credits: Vec::new(),
+            ..BlockChanges::of(reader.find_block(BlockId::Number(number)).await.unwrap().unwrap())
         };
         change(&mut changes);
         blocks.push(changes);

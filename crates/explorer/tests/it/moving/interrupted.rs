@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use domain::{Address, B256, BlockRef, Bytes, DeliveryId, EventKind, EventKinds, NewWebhook, SealedSecret};
+use domain::{Address, B256, BlockRef, Bytes, DeliveryId, EventKind, NewWebhook};
 use store::{MatchedBlock, Matches, NewEvent, Part, RawRecords, Recipient, Record, RecordKind, Store, WebhookLimits};
 
 use super::{command, export, import, open_folder, text};
@@ -19,11 +19,9 @@ async fn fill(folder: &Path) {
     let records = Store::webhook_records(&store, WebhookLimits::default());
     let new = NewWebhook {
         owner: Address::repeat_byte(1),
-        url: "https://receiver.example/".to_owned(),
         watched: Address::repeat_byte(1),
-        events: EventKinds::default().with(EventKind::Tx),
-        secret: SealedSecret::new(vec![1]),
         created_at: 5,
+        ..NewWebhook::sample()
     };
     let webhook = records.add_webhook(new).await.unwrap().id;
     for number in 1..=MESSAGES / 1_000 {
