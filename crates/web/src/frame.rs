@@ -12,7 +12,7 @@ use crate::{
     branding::Branding,
     error::PageError,
     state::WebState,
-    view::{Moment, Pager, grouped, sanitize_text},
+    view::{Moment, PageNames, Pager, grouped, sanitize_text},
 };
 
 /// Search engines show about this many characters of a description.
@@ -127,6 +127,16 @@ impl Frame {
 }
 
 impl WebState {
+    pub(crate) fn page_names(&self) -> PageNames {
+        PageNames::new(self.names.clone())
+    }
+
+    /// Renders a page after its addresses were looked up.
+    pub(crate) async fn page(&self, names: &PageNames, template: &impl Template) -> Result<Response, PageError> {
+        names.set_known(self.address_names.find(names.take_noted()).await?);
+        page(template)
+    }
+
     /// Whether no reorg can remove this block any more.
     pub(crate) fn is_final(&self, block: BlockNumber) -> bool {
         self.sync.borrow().settled.is_some_and(|settled| block <= settled)

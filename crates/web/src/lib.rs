@@ -4,6 +4,8 @@
 //! result into types of `view`, and renders the template. All pages work without scripts, except
 //! the forms for keys, webhooks and calls.
 
+mod account;
+mod address_names;
 mod api_limits;
 mod assets;
 mod base_path;
@@ -14,12 +16,13 @@ mod frame;
 #[doc(hidden)]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;
+
 mod layers;
 mod lookalikes;
 mod methods;
 mod names;
 mod node_calls;
-mod page_names;
+
 mod pages;
 mod public_url;
 mod recent_days;

@@ -1,7 +1,5 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::state::WebState;
-
 /// The URL of this explorer, for commands that are shown. Nothing of it is from a request: whoever sends one chooses its headers, a
 /// proxy may cache the page, and others would send their signatures there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,11 +9,11 @@ pub(crate) struct ServerAddress {
     pub(crate) is_local: bool,
 }
 
-impl WebState {
-    pub(crate) fn server_address(&self) -> ServerAddress {
-        match &self.site_url {
-            Some(url) => ServerAddress { url: url.to_string(), is_local: false },
-            None => ServerAddress { url: local_url(self.listens), is_local: true },
+impl ServerAddress {
+    pub(crate) fn new(site_url: Option<&str>, listens: SocketAddr) -> Self {
+        match site_url {
+            Some(url) => Self { url: url.to_owned(), is_local: false },
+            None => Self { url: local_url(listens), is_local: true },
         }
     }
 }

@@ -6,20 +6,11 @@ use std::{
 };
 
 use admission::PageBudget;
-use domain::Address;
-use quick_cache::sync::Cache;
 use services::Services;
 
 use crate::{
-    api_limits::ApiLimits,
-    base_path::BasePath,
-    branding::Branding,
-    names::Names,
-    node_calls::NodeCalls,
-    page_names::{CachedName, name_cache},
-    public_url::PublicUrl,
-    recent_days::RecentDays,
-    tour::TourStop,
+    address_names::AddressNames, api_limits::ApiLimits, base_path::BasePath, branding::Branding, names::Names,
+    node_calls::NodeCalls, public_url::PublicUrl, recent_days::RecentDays, tour::TourStop,
     verified_names::VerifiedNames,
 };
 
@@ -53,7 +44,7 @@ pub(crate) struct WebState {
     /// The public URL, without a slash at the end.
     pub(crate) site_url: Option<Arc<str>>,
     pub(crate) listens: SocketAddr,
-    pub(crate) known_names: Cache<Address, CachedName>,
+    pub(crate) address_names: AddressNames,
     pub(crate) verified_names: VerifiedNames,
     pub(crate) days: RecentDays,
     pub(crate) api_limits: ApiLimits,
@@ -75,7 +66,8 @@ impl WebState {
         let site_url = parts.public_url.map(|url| url.to_string().into());
         let budget = parts.budget;
         Self {
-            verified_names: VerifiedNames::new(Arc::clone(&parts.services.verified)),
+            address_names: AddressNames::new(&parts.services),
+            verified_names: VerifiedNames::new(&parts.services),
             days: RecentDays::new(Arc::clone(&parts.services.chain)),
             services: parts.services,
             node_calls: NodeCalls::new(Arc::clone(&budget)),
@@ -83,7 +75,6 @@ impl WebState {
             names: parts.names,
             api_limits: parts.api_limits,
             tour: parts.tour,
-            known_names: name_cache(),
             base_path,
             branding: parts.branding,
             site_url,

@@ -2,19 +2,24 @@
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
-use domain::{Address, B256, ChainIdentity, PageRequest};
+use domain::{Address, B256, ChainIdentity, PageRequest, SyncStatus};
+use services::Services;
 use store::{StoreError, VerifiedContracts};
+use tokio::sync::watch;
 
 /// The newest ones are searched.
 const MAX_CONTRACTS: usize = 10_000;
 const PAGE: u32 = 500;
+/// New verifications are found after this time, so that nobody can have the names read for each of their requests.
+const CACHED_FOR: Duration = Duration::from_secs(10);
 
 /// The names of verified contracts, read when somebody searches or looks at a contract.
 pub(crate) struct VerifiedNames {
     verified: Arc<dyn VerifiedContracts>,
+    sync: watch::Receiver<SyncStatus>,
     cached: Mutex<Option<Cached>>,
 }
 
@@ -62,22 +67,18 @@ impl NameList {
 }
 
 impl VerifiedNames {
-    pub(crate) fn new(verified: Arc<dyn VerifiedContracts>) -> Self {
-        Self { verified, cached: Mutex::default() }
+    pub(crate) fn new(services: &Services) -> Self {
+        Self { verified: Arc::clone(&services.verified), sync: services.sync.clone(), cached: Mutex::default() }
     }
 
-    /// `is_fresh` says whether names that were read at some time may still be shown.
-    pub(crate) async fn list(
-        &self,
-        chain: Option<ChainIdentity>,
-        is_fresh: impl Fn(Instant) -> bool,
-    ) -> Result<NameList, StoreError> {
+    pub(crate) async fn list(&self) -> Result<NameList, StoreError> {
+        let chain = self.sync.borrow().chain;
         let verifications = self.verified.count_verifications().await?;
         let cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let is_valid = |cached: &Cached| {
             // After a new start of the index, fewer contracts may be listed than before.
             let is_unchanged = cached.verifications == verifications && cached.chain == chain;
-            is_unchanged || is_fresh(cached.read_at)
+            is_unchanged || self.sync.borrow().is_fresh(cached.read_at, CACHED_FOR)
         };
         if let Some(cached) = cached.filter(is_valid) {
             return Ok(NameList(cached.names));

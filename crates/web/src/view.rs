@@ -20,6 +20,7 @@ mod source;
 mod text;
 mod time;
 mod token_lines;
+mod transaction_type;
 mod user_operation_row;
 
 pub(crate) use amount::{Amount, counted, grouped, in_units};
@@ -42,4 +43,5 @@ pub(crate) use source::lines as source_lines;
 pub(crate) use text::{readable_text, sanitize_name, sanitize_text, url_encode};
 pub(crate) use time::Moment;
 pub(crate) use token_lines::{HolderLine, TokenLine};
+pub(crate) use transaction_type::type_name;
 pub(crate) use user_operation_row::UserOperationRow;

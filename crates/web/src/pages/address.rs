@@ -37,8 +37,10 @@ use self::{
     tab_request::TabRequest,
 };
 use crate::{
+    account::{find_account, find_unindexed_account},
     error::PageError,
     frame::{Frame, Section},
+    server_address::ServerAddress,
     state::App,
     view::{
         AddressLink, FieldValue, ImitationBanner, Moment, Pager, Paging, TokenLink, TransactionLink, counted, grouped,
@@ -127,7 +129,7 @@ pub(super) async fn show(
         token: params.filter.token(),
         page: params.paging.request(),
         shows_all: params.lookalikes.is_some(),
-        server: &app.server_address(),
+        server: &ServerAddress::new(app.site_url.as_deref(), app.listens),
         names,
     };
     if let Some(file) = params.paging.file() {
@@ -141,8 +143,8 @@ pub(super) async fn show(
     }
     let overview = app.chain.find_address_overview(address, 0).await?;
     let account = match overview {
-        Some(_) => app.account(address).await,
-        None => app.unindexed_account(address).await,
+        Some(_) => find_account(&app, address).await,
+        None => find_unindexed_account(&app, address).await,
     };
     let (transfer_count, trade_count) =
         overview.as_ref().map(|overview| (overview.transfer_count, overview.trade_count)).unwrap_or_default();

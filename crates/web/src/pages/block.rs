@@ -9,10 +9,11 @@ use domain::{Block, BlockId, BlockRange, Credit, CreditClass, TransactionFilter}
 use serde::Deserialize;
 use store::list_block_credits;
 
-use self::header::HeaderView;
+use self::header::{HeaderView, block_header};
 use crate::{
     error::PageError,
     frame::{Frame, Section},
+    methods::methods_of,
     state::App,
     view::{AddressLink, Amount, CreditRow, Moment, PageNames, Pager, Paging, TransactionRow, counted, grouped},
 };
@@ -118,11 +119,11 @@ async fn show_tab(app: &App, id: &str, name: TabName, paging: &Paging) -> Result
             let pager = paging.pager(path("rewards"), rewards.len() as u64);
             (Tab::Rewards(credit_rows(&rewards, paging, names)), Some(pager))
         }
-        TabName::Header => (Tab::Header(app.block_header(block.id()).await), None),
+        TabName::Header => (Tab::Header(block_header(app, block.id()).await), None),
         TabName::Transactions => {
             let filter = TransactionFilter { blocks: BlockRange::only(block.number), ..TransactionFilter::default() };
             let listed = app.chain.list_transactions(&filter, paging.request()).await?;
-            let methods = app.methods_of(&listed.items).await?;
+            let methods = methods_of(app, &listed.items).await?;
             let rows = listed.items.iter().map(|tx| TransactionRow::new(tx, &methods, names)).collect();
             (Tab::Transactions(rows), Some(paging.pager(format!("/block/{}", block.number), listed.total)))
         }

@@ -8,7 +8,7 @@ use axum::{
 use contracts::{KnownInterface, standards};
 use node::TracedFrame;
 
-use super::transaction::Traced;
+use super::transaction::{Traced, traced_hash};
 use crate::{
     error::PageError,
     frame::{Frame, Section},
@@ -45,13 +45,13 @@ struct CallRow {
 }
 
 pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
-    let hash = match app.traced_hash(&hash).await? {
+    let hash = match traced_hash(&app, &hash).await? {
         Ok(hash) => hash,
         Err(not_found) => return Ok(not_found),
     };
     let names = &app.page_names();
     let Traced { trace: tree, missing } = Traced::new(app.node_calls.run_long(app.node.find_call_tree(hash)).await);
-    let calls = app.call_rows(&tree.frames, names).await?;
+    let calls = call_rows(&app, &tree.frames, names).await?;
     let full = format!("{hash:#x}");
     let title = format!("Calls of transaction {}", short(&full));
     let description =
@@ -72,33 +72,31 @@ pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Re
     app.page(names, &page).await
 }
 
-impl WebState {
-    async fn call_rows(&self, frames: &[TracedFrame], names: &PageNames) -> Result<Vec<CallRow>, PageError> {
-        let mut interfaces: Vec<(domain::Address, Vec<KnownInterface>)> = Vec::new();
-        for to in frames.iter().filter_map(|frame| frame.to.filter(|_| frame.selector.is_some())) {
-            if interfaces.len() < MAX_CONTRACTS && interfaces.iter().all(|(known, _)| *known != to) {
-                interfaces.push((to, self.interfaces.of(to, &self.node_calls).await?));
-            }
+async fn call_rows(app: &WebState, frames: &[TracedFrame], names: &PageNames) -> Result<Vec<CallRow>, PageError> {
+    let mut interfaces: Vec<(domain::Address, Vec<KnownInterface>)> = Vec::new();
+    for to in frames.iter().filter_map(|frame| frame.to.filter(|_| frame.selector.is_some())) {
+        if interfaces.len() < MAX_CONTRACTS && interfaces.iter().all(|(known, _)| *known != to) {
+            interfaces.push((to, app.interfaces.of(to, &app.node_calls).await?));
         }
-        let method = |frame: &TracedFrame| {
-            let selector = frame.selector.filter(|_| !frame.kind.starts_with("CREATE"))?;
-            let known = interfaces.iter().find(|(address, _)| Some(*address) == frame.to);
-            let own = known.and_then(|(_, known)| known.iter().find_map(|one| one.function_name(selector)));
-            let name = own.or_else(|| standards().function_name(selector)).map(sanitize_name);
-            Some(name.unwrap_or_else(|| format!("{:#x}", alloy_primitives::FixedBytes(selector))))
-        };
-        Ok(frames
-            .iter()
-            .map(|frame| CallRow {
-                indent: frame.depth.min(MAX_INDENT),
-                depth: frame.depth,
-                kind: sanitize_name(&frame.kind.to_lowercase()),
-                to: frame.to.map(|to| names.address(to)),
-                method: method(frame),
-                value: (!frame.value.is_zero()).then(|| names.coin(frame.value)),
-                gas_used: grouped(frame.gas_used),
-                error: frame.error.as_deref().map(sanitize_name),
-            })
-            .collect())
     }
+    let method = |frame: &TracedFrame| {
+        let selector = frame.selector.filter(|_| !frame.kind.starts_with("CREATE"))?;
+        let known = interfaces.iter().find(|(address, _)| Some(*address) == frame.to);
+        let own = known.and_then(|(_, known)| known.iter().find_map(|one| one.function_name(selector)));
+        let name = own.or_else(|| standards().function_name(selector)).map(sanitize_name);
+        Some(name.unwrap_or_else(|| format!("{:#x}", alloy_primitives::FixedBytes(selector))))
+    };
+    Ok(frames
+        .iter()
+        .map(|frame| CallRow {
+            indent: frame.depth.min(MAX_INDENT),
+            depth: frame.depth,
+            kind: sanitize_name(&frame.kind.to_lowercase()),
+            to: frame.to.map(|to| names.address(to)),
+            method: method(frame),
+            value: (!frame.value.is_zero()).then(|| names.coin(frame.value)),
+            gas_used: grouped(frame.gas_used),
+            error: frame.error.as_deref().map(sanitize_name),
+        })
+        .collect())
 }

@@ -33,7 +33,7 @@ pub(super) async fn call(
     let Ok(address) = address.parse::<Address>() else {
         return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.").await;
     };
-    let answer = app.call_contract(address, &fields).await?;
+    let answer = call_contract(&app, address, &fields).await?;
     answer
         .respond(&app, audience, "Result of the call", format!("/address/{}?tab=contract", address.to_checksum(None)))
         .await
@@ -49,58 +49,56 @@ pub(super) async fn encode(
     let Ok(address) = address.parse::<Address>() else {
         return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.").await;
     };
-    let answer = app.encode_call(address, &fields).await;
+    let answer = encode_call(&app, address, &fields).await;
     let back = format!("/address/{}?tab=contract", address.to_checksum(None));
     answer.respond(&app, audience, "Input of the transaction", back).await
 }
 
-impl WebState {
-    async fn encode_call(&self, address: Address, fields: &FormFields) -> FormAnswer {
-        let Ok(arguments) = serde_json::from_str::<Vec<&RawValue>>(fields.find("args").unwrap_or("[]")) else {
-            return FormAnswer::bad_input(BAD_ARGUMENTS);
-        };
-        let function = fields.text("function");
-        let call = FunctionCall { address, function, arguments, from: None, at: CallBlock::Latest };
-        match self.node_calls.run_long(self.calls.encode(&call)).await {
-            Ok(Ok(input)) => FormAnswer::new(StatusCode::OK, input.to_string()),
-            Ok(Err(error)) => failure(&error),
-            Err(refused) => refusal(refused),
-        }
+async fn encode_call(app: &WebState, address: Address, fields: &FormFields) -> FormAnswer {
+    let Ok(arguments) = serde_json::from_str::<Vec<&RawValue>>(fields.find("args").unwrap_or("[]")) else {
+        return FormAnswer::bad_input(BAD_ARGUMENTS);
+    };
+    let function = fields.text("function");
+    let call = FunctionCall { address, function, arguments, from: None, at: CallBlock::Latest };
+    match app.node_calls.run_long(app.calls.encode(&call)).await {
+        Ok(Ok(input)) => FormAnswer::new(StatusCode::OK, input.to_string()),
+        Ok(Err(error)) => failure(&error),
+        Err(refused) => refusal(refused),
     }
+}
 
-    async fn call_contract(&self, address: Address, fields: &FormFields) -> Result<FormAnswer, PageError> {
-        let Ok(arguments) = serde_json::from_str::<Vec<&RawValue>>(fields.find("args").unwrap_or("[]")) else {
-            return Ok(FormAnswer::bad_input(BAD_ARGUMENTS));
-        };
-        let from = match fields.find("from").map(str::parse) {
-            None => None,
-            Some(Ok(from)) => Some(from),
-            Some(Err(_)) => {
-                return Ok(FormAnswer::bad_input("The sender must be 0x and 40 hexadecimal digits."));
-            }
-        };
-        let at = match fields.find("block").map(str::parse) {
-            None => CallBlock::Latest,
-            Some(Err(_)) => return Ok(FormAnswer::bad_input("The block must be a number.")),
-            Some(Ok(number)) => match self.chain.find_block(BlockId::Number(number)).await? {
-                Some(block) => CallBlock::At(BlockRef { number: block.number, hash: block.hash }),
-                None => return Ok(FormAnswer::new(StatusCode::NOT_FOUND, "There is no such block in the index.")),
-            },
-        };
-        let call = FunctionCall { address, function: fields.text("function"), arguments, from, at };
-        Ok(match self.node_calls.run_long(self.calls.call(&call)).await {
-            Ok(Ok(result)) => {
-                let result = result.each_once();
-                let text = result.as_text().map(str::to_owned);
-                FormAnswer::new(
-                    StatusCode::OK,
-                    text.unwrap_or_else(|| serde_json::to_string_pretty(&result).unwrap_or_default()),
-                )
-            }
-            Ok(Err(error)) => failure(&error),
-            Err(refused) => refusal(refused),
-        })
-    }
+async fn call_contract(app: &WebState, address: Address, fields: &FormFields) -> Result<FormAnswer, PageError> {
+    let Ok(arguments) = serde_json::from_str::<Vec<&RawValue>>(fields.find("args").unwrap_or("[]")) else {
+        return Ok(FormAnswer::bad_input(BAD_ARGUMENTS));
+    };
+    let from = match fields.find("from").map(str::parse) {
+        None => None,
+        Some(Ok(from)) => Some(from),
+        Some(Err(_)) => {
+            return Ok(FormAnswer::bad_input("The sender must be 0x and 40 hexadecimal digits."));
+        }
+    };
+    let at = match fields.find("block").map(str::parse) {
+        None => CallBlock::Latest,
+        Some(Err(_)) => return Ok(FormAnswer::bad_input("The block must be a number.")),
+        Some(Ok(number)) => match app.chain.find_block(BlockId::Number(number)).await? {
+            Some(block) => CallBlock::At(BlockRef { number: block.number, hash: block.hash }),
+            None => return Ok(FormAnswer::new(StatusCode::NOT_FOUND, "There is no such block in the index.")),
+        },
+    };
+    let call = FunctionCall { address, function: fields.text("function"), arguments, from, at };
+    Ok(match app.node_calls.run_long(app.calls.call(&call)).await {
+        Ok(Ok(result)) => {
+            let result = result.each_once();
+            let text = result.as_text().map(str::to_owned);
+            FormAnswer::new(
+                StatusCode::OK,
+                text.unwrap_or_else(|| serde_json::to_string_pretty(&result).unwrap_or_default()),
+            )
+        }
+        Ok(Err(error)) => failure(&error),
+        Err(refused) => refusal(refused),
+    })
 }
 
 fn refusal(refused: NodeCallRefused) -> FormAnswer {

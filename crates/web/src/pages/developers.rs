@@ -45,7 +45,11 @@ pub(super) async fn show_keys(State(app): State<App>) -> Result<Response, PageEr
     let description =
         format!("API keys for {}: create one with a signature of your wallet, for more requests.", app.names.chain);
     let frame = app.frame("API keys", Section::Keys).await.described(description).at("/keys");
-    page(&Keys { frame, limits: app.api_limits.to_string(), server: app.server_address() })
+    page(&Keys {
+        frame,
+        limits: app.api_limits.to_string(),
+        server: ServerAddress::new(app.site_url.as_deref(), app.listens),
+    })
 }
 
 pub(super) async fn show_webhooks(State(app): State<App>) -> Result<Response, PageError> {

@@ -5,6 +5,7 @@ use domain::{Block, BlockGasPrice, BlockRange, PageRequest, TransactionFilter};
 use crate::{
     error::PageError,
     frame::{Frame, Section},
+    methods::methods_of,
     state::App,
     tour::TourStop,
     view::{Amount, Axes, BlockRow, Chart, TransactionRow, counted, grouped, in_units},
@@ -36,7 +37,7 @@ pub(super) async fn show(State(app): State<App>) -> Result<Response, PageError> 
     let prices = app.chain.list_gas_prices(CHARTED_BLOCKS).await?;
     let latest =
         app.chain.list_transactions(&TransactionFilter::default(), PageRequest::newest(SHOWN_ROWS)).await?.items;
-    let methods = app.methods_of(&latest).await?;
+    let methods = methods_of(&app, &latest).await?;
     let latest_block = stats.latest_block.map_or_else(|| "none yet".to_owned(), grouped);
     let description = format!(
         "Block explorer of {}: latest block {latest_block}, {} and {}, with addresses, trades and verified contracts.",

@@ -9,7 +9,10 @@ use axum::{
 use domain::{Address, Page};
 use serde::Deserialize;
 
-use self::{id::parse_id, metadata::MetadataView};
+use self::{
+    id::parse_id,
+    metadata::{MetadataView, show_metadata},
+};
 
 use crate::{
     error::PageError,
@@ -136,7 +139,7 @@ pub(super) async fn show(
             owner,
             holders: grouped(nft.holder_count),
             transfers: grouped(nft.transfer_count),
-            metadata: app.nft_metadata(&nft).await?,
+            metadata: show_metadata(&app, &nft).await?,
             address: full,
             tab,
             pager,

@@ -1,7 +1,6 @@
 //! Search by number, hash, address, link or name.
 
 pub(in crate::pages) mod fuzzing;
-pub(crate) mod verified;
 
 use askama::Template;
 use axum::{
@@ -54,7 +53,7 @@ struct Results {
 /// Redirects to an unambiguous match, and lists the matches otherwise.
 pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -> Result<Response, PageError> {
     let query: String = params.q.trim().chars().take(MAX_QUERY_CHARACTERS).collect();
-    let mut matches = app.matches(&query).await?;
+    let mut matches = find_matches(&app, &query).await?;
     if let [only] = matches.as_slice() {
         return Ok(Redirect::to(&only.href).into_response());
     }
@@ -75,96 +74,94 @@ pub(super) async fn show(State(app): State<App>, Query(params): Query<Params>) -
 /// Suggestions for the search box.
 pub(super) async fn suggest(State(app): State<App>, Query(params): Query<Params>) -> Result<Response, PageError> {
     let query: String = params.q.trim().chars().take(MAX_QUERY_CHARACTERS).collect();
-    let mut matches = app.matches(&query).await?;
+    let mut matches = find_matches(&app, &query).await?;
     matches.truncate(MAX_MATCHES);
     Ok(Json(matches).into_response())
 }
 
-impl WebState {
-    async fn matches(&self, query: &str) -> Result<Vec<Match>, PageError> {
-        if let Some(found) = self.exact(query).await? {
-            return Ok(vec![found]);
-        }
-        if query.is_empty() {
-            return Ok(Vec::new());
-        }
-        if let Some(range) = block_range(query) {
-            return Ok(range.map(block_match).into());
-        }
-        let labels = self.named_addresses(query);
-        let mut tokens = Vec::new();
-        for token in self.chain.search_tokens(query, MAX_MATCHES).await? {
-            let full = token.address.to_checksum(None);
-            let metadata = &token.metadata;
-            let imitated = self.imitations.find(token.address, &metadata.symbol, &metadata.name).await?;
-            let (name, symbol) = (sanitize_name(&token.metadata.name), sanitize_name(&token.metadata.symbol));
-            tokens.push(Match {
-                kind: self.names.token_kind(token.kind),
-                title: if symbol.is_empty() { name.clone() } else { symbol },
-                detail: format!("{name} {} ({})", short(&full), counted(token.holder_count, "holder")),
-                href: format!("/token/{full}"),
-                warning: imitated
-                    .map_or_else(String::new, |original| format!("Imitation of {}?", imitated_name(&original))),
-            });
-        }
-        let contracts = self.list_verified_names().await?.search(query, MAX_MATCHES).into_iter().map(|found| {
-            let full = found.address.to_checksum(None);
-            Match {
-                kind: "Contract, source verified",
-                title: sanitize_name(&found.name),
-                detail: short(&full),
-                href: format!("/address/{full}?tab=contract"),
-                warning: String::new(),
-            }
-        });
-        Ok(side_by_side([labels, tokens, contracts.collect()]))
+async fn find_matches(app: &WebState, query: &str) -> Result<Vec<Match>, PageError> {
+    if let Some(found) = find_exact(app, query).await? {
+        return Ok(vec![found]);
     }
+    if query.is_empty() {
+        return Ok(Vec::new());
+    }
+    if let Some(range) = block_range(query) {
+        return Ok(range.map(block_match).into());
+    }
+    let labels = named_addresses(app, query);
+    let mut tokens = Vec::new();
+    for token in app.chain.search_tokens(query, MAX_MATCHES).await? {
+        let full = token.address.to_checksum(None);
+        let metadata = &token.metadata;
+        let imitated = app.imitations.find(token.address, &metadata.symbol, &metadata.name).await?;
+        let (name, symbol) = (sanitize_name(&token.metadata.name), sanitize_name(&token.metadata.symbol));
+        tokens.push(Match {
+            kind: app.names.token_kind(token.kind),
+            title: if symbol.is_empty() { name.clone() } else { symbol },
+            detail: format!("{name} {} ({})", short(&full), counted(token.holder_count, "holder")),
+            href: format!("/token/{full}"),
+            warning: imitated
+                .map_or_else(String::new, |original| format!("Imitation of {}?", imitated_name(&original))),
+        });
+    }
+    let contracts = app.verified_names.list().await?.search(query, MAX_MATCHES).into_iter().map(|found| {
+        let full = found.address.to_checksum(None);
+        Match {
+            kind: "Contract, source verified",
+            title: sanitize_name(&found.name),
+            detail: short(&full),
+            href: format!("/address/{full}?tab=contract"),
+            warning: String::new(),
+        }
+    });
+    Ok(side_by_side([labels, tokens, contracts.collect()]))
+}
 
-    /// Addresses whose labels contain the text.
-    fn named_addresses(&self, text: &str) -> Vec<Match> {
-        let labels = self.names.operator.labels();
-        let found = labels.containing(text).into_iter().take(MAX_MATCHES).map(|(address, label)| {
+/// Addresses whose labels contain the text.
+fn named_addresses(app: &WebState, text: &str) -> Vec<Match> {
+    let labels = app.names.operator.labels();
+    let found = labels.containing(text).into_iter().take(MAX_MATCHES).map(|(address, label)| {
+        let full = address.to_checksum(None);
+        Match {
+            kind: "Address",
+            title: sanitize_name(label),
+            detail: short(&full),
+            href: format!("/address/{full}"),
+            warning: String::new(),
+        }
+    });
+    found.collect()
+}
+
+/// A match by number, address or hash.
+async fn find_exact(app: &WebState, query: &str) -> Result<Option<Match>, PageError> {
+    let query = linked(query);
+    let digits = query.replace([',', '_', ' '], "");
+    if let Ok(number) = digits.parse() {
+        let block = app.chain.find_block(BlockId::Number(number)).await?;
+        return Ok(block.map(|block| block_match(block.number)));
+    }
+    let hex = query.strip_prefix("0x").or(query.strip_prefix("0X")).unwrap_or(query);
+    match hex.len() {
+        40 => {
+            let Ok(address) = hex.parse::<Address>() else { return Ok(None) };
             let full = address.to_checksum(None);
-            Match {
-                kind: "Address",
-                title: sanitize_name(label),
-                detail: short(&full),
-                href: format!("/address/{full}"),
-                warning: String::new(),
-            }
-        });
-        found.collect()
-    }
-
-    /// A match by number, address or hash.
-    async fn exact(&self, query: &str) -> Result<Option<Match>, PageError> {
-        let query = linked(query);
-        let digits = query.replace([',', '_', ' '], "");
-        if let Ok(number) = digits.parse() {
-            let block = self.chain.find_block(BlockId::Number(number)).await?;
-            return Ok(block.map(|block| block_match(block.number)));
+            let href = format!("/address/{full}");
+            Ok(Some(Match { kind: "Address", title: full, detail: String::new(), href, warning: String::new() }))
         }
-        let hex = query.strip_prefix("0x").or(query.strip_prefix("0X")).unwrap_or(query);
-        match hex.len() {
-            40 => {
-                let Ok(address) = hex.parse::<Address>() else { return Ok(None) };
-                let full = address.to_checksum(None);
-                let href = format!("/address/{full}");
-                Ok(Some(Match { kind: "Address", title: full, detail: String::new(), href, warning: String::new() }))
+        64 => {
+            let Ok(hash) = hex.parse::<B256>() else { return Ok(None) };
+            if app.chain.find_transaction(hash).await?.is_some() {
+                let full = format!("{hash:#x}");
+                let href = format!("/tx/{full}");
+                let title = short(&full);
+                return Ok(Some(Match { kind: "Transaction", title, detail: full, href, warning: String::new() }));
             }
-            64 => {
-                let Ok(hash) = hex.parse::<B256>() else { return Ok(None) };
-                if self.chain.find_transaction(hash).await?.is_some() {
-                    let full = format!("{hash:#x}");
-                    let href = format!("/tx/{full}");
-                    let title = short(&full);
-                    return Ok(Some(Match { kind: "Transaction", title, detail: full, href, warning: String::new() }));
-                }
-                let block = self.chain.find_block(BlockId::Hash(hash)).await?;
-                Ok(block.map(|block| block_match(block.number)))
-            }
-            _ => Ok(None),
+            let block = app.chain.find_block(BlockId::Hash(hash)).await?;
+            Ok(block.map(|block| block_match(block.number)))
         }
+        _ => Ok(None),
     }
 }
 

@@ -94,12 +94,12 @@ pub(super) async fn show_robots(State(app): State<App>) -> Response {
 }
 
 pub(super) async fn show_index(State(app): State<App>) -> Result<Response, PageError> {
-    let Some(site) = app.site_url.clone() else { return app.no_sitemap().await };
+    let Some(site) = app.site_url.clone() else { return no_sitemap(&app).await };
     let mut files = vec![File::Pages];
     let contracts = app.verified.list_verified(PageRequest::newest(1)).await?.total;
     files.extend(files_of(contracts).map(File::Contracts));
     files.extend(files_of(app.chain.stats().await?.total_tokens).map(File::Tokens));
-    if let Some((first, tip)) = app.indexed_blocks().await? {
+    if let Some((first, tip)) = indexed_blocks(&app).await? {
         files.extend((first / BLOCKS_PER_FILE..=tip / BLOCKS_PER_FILE).rev().map(File::Blocks));
     }
     // The oldest blocks are left out.
@@ -109,25 +109,25 @@ pub(super) async fn show_index(State(app): State<App>) -> Result<Response, PageE
 }
 
 pub(super) async fn show_file(State(app): State<App>, Path(name): Path<String>) -> Result<Response, PageError> {
-    let (Some(site), Some(file)) = (app.site_url.clone(), File::parse(&name)) else { return app.no_sitemap().await };
+    let (Some(site), Some(file)) = (app.site_url.clone(), File::parse(&name)) else { return no_sitemap(&app).await };
     match file {
         File::Pages => Ok(urls(PAGES.into_iter().map(move |path| format!("{site}{path}")))),
         File::Blocks(number) => {
-            let indexed = app.indexed_blocks().await?;
+            let indexed = indexed_blocks(&app).await?;
             let Some(blocks) = indexed.and_then(|(first, tip)| blocks_of(number, first, tip)) else {
-                return app.no_sitemap().await;
+                return no_sitemap(&app).await;
             };
             Ok(urls(blocks.map(move |block| format!("{site}/block/{block}"))))
         }
         File::Tokens(number) => {
-            let Some(page) = page_of(number) else { return app.no_sitemap().await };
+            let Some(page) = page_of(number) else { return no_sitemap(&app).await };
             let tokens = app.chain.list_tokens(page).await?.items.into_iter();
             Ok(urls(tokens.map(move |token| format!("{site}/token/{}", token.address.to_checksum(None)))))
         }
         File::Contracts(number) => {
             // From the oldest on: the files that are complete stay as they are.
             let page = page_of(number).map(|page| PageRequest { order: Order::OldestFirst, ..page });
-            let Some(page) = page else { return app.no_sitemap().await };
+            let Some(page) = page else { return no_sitemap(&app).await };
             let contracts = app.verified.list_verified(page).await?.items.into_iter();
             Ok(urls(
                 contracts.map(move |found| format!("{site}/address/{}?tab=contract", found.address.to_checksum(None))),
@@ -136,16 +136,14 @@ pub(super) async fn show_file(State(app): State<App>, Path(name): Path<String>) 
     }
 }
 
-impl WebState {
-    async fn no_sitemap(&self) -> Result<Response, PageError> {
-        self.not_found("No such page", "This file is not part of the sitemap of this explorer.").await
-    }
+async fn no_sitemap(app: &WebState) -> Result<Response, PageError> {
+    app.not_found("No such page", "This file is not part of the sitemap of this explorer.").await
+}
 
-    /// The first and the last indexed block.
-    async fn indexed_blocks(&self) -> Result<Option<(BlockNumber, BlockNumber)>, PageError> {
-        let first = self.chain.coverage().await?.first_block;
-        Ok(first.zip(self.chain.find_tip().await?.map(|tip| tip.number)))
-    }
+/// The first and the last indexed block.
+async fn indexed_blocks(app: &WebState) -> Result<Option<(BlockNumber, BlockNumber)>, PageError> {
+    let first = app.chain.coverage().await?.first_block;
+    Ok(first.zip(app.chain.find_tip().await?.map(|tip| tip.number)))
 }
 
 fn urls(urls: impl Iterator<Item = String> + Send + 'static) -> Response {

@@ -8,7 +8,7 @@ use axum::{
 use domain::U256;
 use node::{AccountChange, Change, SlotChange};
 
-use super::transaction::Traced;
+use super::transaction::{Traced, traced_hash};
 use crate::{
     error::PageError,
     frame::{Frame, Section},
@@ -48,7 +48,7 @@ struct BalanceChange {
 }
 
 pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
-    let hash = match app.traced_hash(&hash).await? {
+    let hash = match traced_hash(&app, &hash).await? {
         Ok(hash) => hash,
         Err(not_found) => return Ok(not_found),
     };

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::{
     holder_shares::{CHARTED, Supply},
+    nft::metadata::nft_link,
     tokens::SupplyView,
 };
 use crate::{
@@ -98,7 +99,7 @@ pub(super) async fn show(
         return app.not_found("No such token", "No transfer of a token at this address has been indexed.").await;
     };
     if let Some(file) = params.paging.file() {
-        return app.export_token(file, &token, &params).await;
+        return export_token(&app, file, &token, &params).await;
     }
     let path = format!("/token/{}", token.address.to_checksum(None));
     let request = params.paging.request();
@@ -106,14 +107,14 @@ pub(super) async fn show(
         let listed = app.chain.list_nfts(token.address, request).await?.unwrap_or(domain::Page::empty(0));
         let rows = listed.items.iter().map(|nft| NftRow {
             key: nft.id.to_string(),
-            id: app.nft_link(nft.token, nft.id),
+            id: nft_link(&app, nft.token, nft.id),
             owner: nft.owner.map(|owner| names.address(owner)),
             holders: grouped(nft.holder_count),
             transfers: grouped(nft.transfer_count),
         });
         (Tab::Inventory(rows.collect()), params.paging.pager(format!("{path}?tab=inventory"), listed.total))
     } else if params.tab.as_deref() == Some("holders") {
-        let Holders { listed, largest, supply } = app.token_holders(&token, request).await?;
+        let Holders { listed, largest, supply } = token_holders(&app, &token, request).await?;
         let ranked = listed.items.iter().zip(request.offset.saturating_add(1)..);
         let rows = ranked.map(|(holder, rank)| holder_row(&token, supply, holder, rank, names));
         let chart = supply.and_then(|supply| supply.chart(&largest, names));
@@ -181,40 +182,38 @@ struct Holders {
     supply: Option<Supply>,
 }
 
-impl WebState {
-    async fn token_holders(&self, token: &Token, request: PageRequest) -> Result<Holders, PageError> {
-        let list = async |request| self.chain.list_holders(token.address, request).await;
-        let listed = list(request).await?.unwrap_or(Page::empty(0));
-        let largest = list(PageRequest::newest(CHARTED)).await?.unwrap_or(Page::empty(0)).items;
-        let supply = Supply::of(token, self.chain.coverage().await?, [&largest, &listed.items]);
-        Ok(Holders { listed, largest, supply })
-    }
+async fn token_holders(app: &WebState, token: &Token, request: PageRequest) -> Result<Holders, PageError> {
+    let list = async |request| app.chain.list_holders(token.address, request).await;
+    let listed = list(request).await?.unwrap_or(Page::empty(0));
+    let largest = list(PageRequest::newest(CHARTED)).await?.unwrap_or(Page::empty(0)).items;
+    let supply = Supply::of(token, app.chain.coverage().await?, [&largest, &listed.items]);
+    Ok(Holders { listed, largest, supply })
+}
 
-    /// The page of a list as a file.
-    async fn export_token(&self, file: ListFile, token: &Token, params: &Params) -> Result<Response, PageError> {
-        let request = params.paging.request();
-        Ok(match params.tab.as_deref() {
-            Some("holders") => {
-                let Holders { listed, supply, .. } = self.token_holders(token, request).await?;
-                let line = |(holder, rank): (&Holder, u64)| HolderLine {
-                    rank,
-                    address: holder.address,
-                    balance: holder.balance,
-                    decimals: token.metadata.decimals,
-                    share: supply.and_then(|supply| supply.share(holder.balance)),
-                };
-                let lines: Vec<_> = listed.items.iter().zip(request.offset.saturating_add(1)..).map(line).collect();
-                file.of(&format!("holders-{:#x}", token.address), &lines)
-            }
-            Some("inventory") => {
-                return self.not_found("No such file", "This list has no file for spreadsheets.").await;
-            }
-            _ => {
-                let listed = self.chain.list_transfers(&transfers_of(token), request).await?;
-                file.of(&format!("transfers-{:#x}", token.address), &listed.items)
-            }
-        })
-    }
+/// The page of a list as a file.
+async fn export_token(app: &WebState, file: ListFile, token: &Token, params: &Params) -> Result<Response, PageError> {
+    let request = params.paging.request();
+    Ok(match params.tab.as_deref() {
+        Some("holders") => {
+            let Holders { listed, supply, .. } = token_holders(app, token, request).await?;
+            let line = |(holder, rank): (&Holder, u64)| HolderLine {
+                rank,
+                address: holder.address,
+                balance: holder.balance,
+                decimals: token.metadata.decimals,
+                share: supply.and_then(|supply| supply.share(holder.balance)),
+            };
+            let lines: Vec<_> = listed.items.iter().zip(request.offset.saturating_add(1)..).map(line).collect();
+            file.of(&format!("holders-{:#x}", token.address), &lines)
+        }
+        Some("inventory") => {
+            return app.not_found("No such file", "This list has no file for spreadsheets.").await;
+        }
+        _ => {
+            let listed = app.chain.list_transfers(&transfers_of(token), request).await?;
+            file.of(&format!("transfers-{:#x}", token.address), &listed.items)
+        }
+    })
 }
 
 fn transfers_of(token: &Token) -> TransferFilter {

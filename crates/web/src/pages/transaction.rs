@@ -27,11 +27,13 @@ use futures::future::try_join_all;
 use logs::{Chosen, LogChoice, LogsView};
 use moved::MovedRow;
 use node::NodeError;
-use operations::OperationsView;
+use operations::{OperationsView, operations_view};
 use serde::Deserialize;
 use summary::{SummaryInput, Word};
 
+use super::pending::show_unindexed;
 use crate::{
+    account::find_account,
     error::PageError,
     frame::{Frame, Section},
     node_calls::NodeCallRefused,
@@ -39,7 +41,7 @@ use crate::{
     view::{
         AddressLink, Amount, BlockLink, DecodedView, FieldValue, InternalRow, Moment, PageNames, Part, PartOf,
         PartPager, TradeRow, counted, grouped, method_name, readable_text, sanitize_name, sanitize_text, short,
-        shown_reason,
+        shown_reason, type_name,
     },
 };
 
@@ -147,26 +149,26 @@ pub(super) async fn show(
         return app.not_found(NOT_A_HASH, HASH_FORMAT).await;
     };
     let Some(tx) = app.chain.find_transaction(hash).await? else {
-        return app.show_unindexed(hash).await;
+        return show_unindexed(&app, hash).await;
     };
     let full = format!("{:#x}", tx.hash);
     let path = format!("/tx/{full}");
     let moved_part = Part::new(params.moved.as_deref(), TRANSFERS_OF_PAGE);
     let internal_part = Part::new(params.internal.as_deref(), INTERNAL_OF_PAGE);
-    let (transfers, trades, listed) = app.transaction_events(&tx, moved_part).await?;
+    let (transfers, trades, listed) = transaction_events(&app, &tx, moved_part).await?;
     let InternalPage { page: internal, traced_range } =
         app.chain.list_internal_transactions(&InternalFilter::of(tx.hash), internal_part.request()).await?;
-    let operations = app.operations_view(&tx, &path, params.operations.as_deref(), names).await?;
-    let detail = app.transaction_detail(&tx).await;
+    let operations = operations_view(&app, &tx, &path, params.operations.as_deref(), names).await?;
+    let detail = transaction_detail(&app, &tx).await;
     let chosen = params.logs.choose(detail.as_deref().map(|detail| detail.logs.as_slice()).unwrap_or_default());
-    let is_message = app.is_message(&tx).await?;
-    let interfaces = app.transaction_interfaces(&tx, &chosen).await?;
+    let is_message = is_message(&app, &tx).await?;
+    let interfaces = transaction_interfaces(&app, &tx, &chosen).await?;
     let method = tx.to.zip(tx.method).and_then(|(to, selector)| interfaces.function_name(to, selector));
     let method = match is_message {
         true => "message".to_owned(),
         false => method.unwrap_or_else(|| method_name(&tx)),
     };
-    let failure = app.find_failure(&tx, detail.as_deref(), &interfaces).await;
+    let failure = find_failure(&app, &tx, detail.as_deref(), &interfaces).await;
     let called = tx.to.filter(|_| !is_message);
     let call = called.zip(detail.as_deref()).and_then(|(to, detail)| interfaces.call(to, &detail.input));
     let token = match tx.to {
@@ -175,7 +177,7 @@ pub(super) async fn show(
     };
     // A block that was reverted in between is not one without a base fee.
     let Some(block) = app.chain.find_block(BlockId::Hash(tx.block_hash)).await? else {
-        return app.show_unindexed(hash).await;
+        return show_unindexed(&app, hash).await;
     };
     let base_fee = block.base_fee_per_gas;
     let currency = Fee::of(&tx, base_fee).currency;
@@ -283,7 +285,7 @@ pub(super) async fn show_input(State(app): State<App>, Path(hash): Path<String>)
     let Some(tx) = app.chain.find_transaction(hash).await? else {
         return app.not_found("No such transaction", "Its input is available once it is in an indexed block.").await;
     };
-    match app.transaction_detail(&tx).await {
+    match transaction_detail(&app, &tx).await {
         Some(detail) => Ok(hex::encode_prefixed(&detail.input).into_response()),
         None => Ok((StatusCode::SERVICE_UNAVAILABLE, "The node is unavailable: try again shortly.\n").into_response()),
     }
@@ -307,56 +309,54 @@ impl<T: Default> Traced<T> {
     }
 }
 
-impl WebState {
-    /// None if the node is unavailable, or if it has the transaction in another block than the index. One that is cached costs
-    /// the client nothing.
-    async fn transaction_detail(&self, tx: &Transaction) -> Option<Arc<TransactionDetail>> {
-        match self.details.find_cached(tx) {
-            Some(cached) => Some(cached),
-            None => self.node_calls.run(self.details.find(tx)).await?,
-        }
+/// None if the node is unavailable, or if it has the transaction in another block than the index. One that is cached costs
+/// the client nothing.
+async fn transaction_detail(app: &WebState, tx: &Transaction) -> Option<Arc<TransactionDetail>> {
+    match app.details.find_cached(tx) {
+        Some(cached) => Some(cached),
+        None => app.node_calls.run(app.details.find(tx)).await?,
     }
+}
 
-    /// The first transfers and trades, by which a transaction is summarized, and the transfers of a page.
-    async fn transaction_events(
-        &self,
-        tx: &Transaction,
-        part: Part,
-    ) -> Result<(Page<Transfer>, Page<Trade>, Vec<Transfer>), PageError> {
-        let Some(first) = self.chain.find_transaction_events(tx.hash, 0, SHOWN_TRADES).await? else {
-            return Ok((Page::empty(0), Page::empty(0), Vec::new()));
-        };
-        let listed = if part.is_first() {
-            first.transfers.items.iter().take(TRANSFERS_OF_PAGE as usize).cloned().collect()
-        } else {
-            let PageRequest { offset, limit, .. } = part.request();
-            let found = self.chain.find_transaction_events(tx.hash, offset, limit).await?;
-            found.map(|events| events.transfers.items).unwrap_or_default()
-        };
-        Ok((first.transfers, first.trades, listed))
-    }
+/// The first transfers and trades, by which a transaction is summarized, and the transfers of a page.
+async fn transaction_events(
+    app: &WebState,
+    tx: &Transaction,
+    part: Part,
+) -> Result<(Page<Transfer>, Page<Trade>, Vec<Transfer>), PageError> {
+    let Some(first) = app.chain.find_transaction_events(tx.hash, 0, SHOWN_TRADES).await? else {
+        return Ok((Page::empty(0), Page::empty(0), Vec::new()));
+    };
+    let listed = if part.is_first() {
+        first.transfers.items.iter().take(TRANSFERS_OF_PAGE as usize).cloned().collect()
+    } else {
+        let PageRequest { offset, limit, .. } = part.request();
+        let found = app.chain.find_transaction_events(tx.hash, offset, limit).await?;
+        found.map(|events| events.transfers.items).unwrap_or_default()
+    };
+    Ok((first.transfers, first.trades, listed))
+}
 
-    /// Whether the input is not that of a call: the receiver has no code. The node is asked about one of which the index has none,
-    /// since it may be a contract whose code has not been read, or an account that delegates to one.
-    async fn is_message(&self, tx: &Transaction) -> Result<bool, PageError> {
-        let Some((to, _)) = tx.to.zip(tx.method) else { return Ok(false) };
-        if self.chain.find_code_hash(to).await?.is_some() || is_precompile(to) {
-            return Ok(false);
-        }
-        Ok(self.account(to).await.is_some_and(|account| account.code == Code::None))
+/// Whether the input is not that of a call: the receiver has no code. The node is asked about one of which the index has none,
+/// since it may be a contract whose code has not been read, or an account that delegates to one.
+async fn is_message(app: &WebState, tx: &Transaction) -> Result<bool, PageError> {
+    let Some((to, _)) = tx.to.zip(tx.method) else { return Ok(false) };
+    if app.chain.find_code_hash(to).await?.is_some() || is_precompile(to) {
+        return Ok(false);
     }
+    Ok(find_account(app, to).await.is_some_and(|account| account.code == Code::None))
+}
 
-    /// The hash of an indexed transaction, which the node can trace; otherwise the page that says what is wrong.
-    pub(super) async fn traced_hash(&self, hash: &str) -> Result<Result<B256, Response>, PageError> {
-        let Ok(hash) = hash.parse() else {
-            return Ok(Err(self.not_found(NOT_A_HASH, HASH_FORMAT).await?));
-        };
-        if self.chain.find_transaction(hash).await?.is_none() {
-            let advice = "It can be traced once it is in an indexed block.";
-            return Ok(Err(self.not_found("No such transaction", advice).await?));
-        }
-        Ok(Ok(hash))
+/// The hash of an indexed transaction, which the node can trace; otherwise the page that says what is wrong.
+pub(super) async fn traced_hash(app: &WebState, hash: &str) -> Result<Result<B256, Response>, PageError> {
+    let Ok(hash) = hash.parse() else {
+        return Ok(Err(app.not_found(NOT_A_HASH, HASH_FORMAT).await?));
+    };
+    if app.chain.find_transaction(hash).await?.is_none() {
+        let advice = "It can be traced once it is in an indexed block.";
+        return Ok(Err(app.not_found("No such transaction", advice).await?));
     }
+    Ok(Ok(hash))
 }
 
 /// The interfaces of the called contract and of the contracts that emitted logs.
@@ -364,59 +364,54 @@ struct TransactionInterfaces {
     interfaces: HashMap<Address, Vec<KnownInterface>>,
 }
 
-impl WebState {
-    async fn transaction_interfaces(
-        &self,
-        tx: &Transaction,
-        logs: &Chosen<'_>,
-    ) -> Result<TransactionInterfaces, PageError> {
-        let mut contracts: Vec<Address> = Vec::new();
-        for address in tx.method.and(tx.to).into_iter().chain(logs.emitters()) {
-            if contracts.len() < MAX_CONTRACTS && !contracts.contains(&address) {
-                contracts.push(address);
-            }
+async fn transaction_interfaces(
+    app: &WebState,
+    tx: &Transaction,
+    logs: &Chosen<'_>,
+) -> Result<TransactionInterfaces, PageError> {
+    let mut contracts: Vec<Address> = Vec::new();
+    for address in tx.method.and(tx.to).into_iter().chain(logs.emitters()) {
+        if contracts.len() < MAX_CONTRACTS && !contracts.contains(&address) {
+            contracts.push(address);
         }
-        let look_up =
-            async |address| Ok::<_, PageError>((address, self.interfaces.of(address, &self.node_calls).await?));
-        Ok(TransactionInterfaces {
-            interfaces: try_join_all(contracts.into_iter().map(look_up)).await?.into_iter().collect(),
-        })
     }
+    let look_up = async |address| Ok::<_, PageError>((address, app.interfaces.of(address, &app.node_calls).await?));
+    Ok(TransactionInterfaces {
+        interfaces: try_join_all(contracts.into_iter().map(look_up)).await?.into_iter().collect(),
+    })
 }
 
-impl WebState {
-    /// Why a transaction failed; None if it succeeded.
-    async fn find_failure(
-        &self,
-        tx: &Transaction,
-        detail: Option<&TransactionDetail>,
-        interfaces: &TransactionInterfaces,
-    ) -> Option<Failure> {
-        if tx.succeeded {
-            return None;
-        }
-        let found = self.node_calls.run(self.failures.find(tx, detail)).await;
-        Some(match found {
-            Some(Ok(Some(failure))) => {
-                let interfaces = tx.to.map(|to| interfaces.of(to)).unwrap_or_default();
-                let interfaces = interfaces.iter().map(|interface| &**interface);
-                Failure {
-                    reason: match &failure.data {
-                        Some(data) => shown_reason(&revert_reason(Some(data), "", interfaces), MAX_REASON),
-                        None => sanitize_text(&failure.error, MAX_REASON),
-                    },
-                    note: match failure.source {
-                        FailureSource::Trace => "",
-                        FailureSource::ParentBlock => "when called again on the state before its block",
-                    },
-                }
-            }
-            Some(Ok(None)) => Failure { reason: "The node cannot tell why.".to_owned(), note: "" },
-            Some(Err(_)) | None => {
-                Failure { reason: "The reason is not available now: try again shortly.".to_owned(), note: "" }
-            }
-        })
+/// Why a transaction failed; None if it succeeded.
+async fn find_failure(
+    app: &WebState,
+    tx: &Transaction,
+    detail: Option<&TransactionDetail>,
+    interfaces: &TransactionInterfaces,
+) -> Option<Failure> {
+    if tx.succeeded {
+        return None;
     }
+    let found = app.node_calls.run(app.failures.find(tx, detail)).await;
+    Some(match found {
+        Some(Ok(Some(failure))) => {
+            let interfaces = tx.to.map(|to| interfaces.of(to)).unwrap_or_default();
+            let interfaces = interfaces.iter().map(|interface| &**interface);
+            Failure {
+                reason: match &failure.data {
+                    Some(data) => shown_reason(&revert_reason(Some(data), "", interfaces), MAX_REASON),
+                    None => sanitize_text(&failure.error, MAX_REASON),
+                },
+                note: match failure.source {
+                    FailureSource::Trace => "",
+                    FailureSource::ParentBlock => "when called again on the state before its block",
+                },
+            }
+        }
+        Some(Ok(None)) => Failure { reason: "The node cannot tell why.".to_owned(), note: "" },
+        Some(Err(_)) | None => {
+            Failure { reason: "The reason is not available now: try again shortly.".to_owned(), note: "" }
+        }
+    })
 }
 
 impl TransactionInterfaces {
@@ -479,36 +474,4 @@ fn is_precompile(address: Address) -> bool {
 
 fn gas_cost(price: u128, gas: u64) -> U256 {
     U256::from(price).saturating_mul(U256::from(gas))
-}
-
-/// The transaction type with its common name.
-pub(super) fn type_name(tx_type: u64) -> String {
-    let name = match tx_type {
-        0 => "legacy",
-        1 => "access list",
-        2 => "EIP-1559",
-        3 => "blobs",
-        4 => "delegation",
-        // Arbitrum.
-        100 => "deposit",
-        101 => "unsigned",
-        102 => "contract",
-        104 => "retry",
-        105 => "submission of a retryable ticket",
-        106 => "internal",
-        // zkSync.
-        113 => "EIP-712",
-        254 => "upgrade of the protocol",
-        255 => "priority operation",
-        // Celo.
-        122 => "CIP-66",
-        123 => "CIP-64",
-        124 => "CIP-42",
-        // The OP stack, Scroll and Mantle.
-        126 => "deposit",
-        // Polygon.
-        127 => "state synchronisation",
-        _ => return format!("type {tx_type} (unknown)"),
-    };
-    format!("type {tx_type} ({name})")
 }

@@ -8,6 +8,7 @@ use domain::TransactionFilter;
 use crate::{
     error::PageError,
     frame::{Frame, Section},
+    methods::methods_of,
     state::App,
     view::{Pager, Paging, TransactionRow, counted},
 };
@@ -26,7 +27,7 @@ pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -
     if let Some(file) = paging.file() {
         return Ok(file.of("transactions", &listed.items));
     }
-    let methods = app.methods_of(&listed.items).await?;
+    let methods = methods_of(&app, &listed.items).await?;
     let pager = paging.pager("/transactions", listed.total).with_files();
     let description = format!(
         "Transactions on {}, the newest first: {} with their method, sender, receiver, value and fee.",

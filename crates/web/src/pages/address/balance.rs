@@ -3,8 +3,9 @@
 use domain::{Address, Balance, BalanceKey, PageRequest, U256, UtcTime};
 use enrichment::{BalanceHistory, BalancePoint, HistoryError, Inexact, coin_history, token_history};
 
-use super::{account::ACCOUNT_CALLS, tab_request::TabRequest};
+use super::tab_request::TabRequest;
 use crate::{
+    account::ACCOUNT_CALLS,
     error::PageError,
     view::{Amount, Axes, BlockLink, Chart, Moment, PageNames, sanitize_name, short},
 };

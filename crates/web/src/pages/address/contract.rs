@@ -143,7 +143,7 @@ impl TabRequest<'_> {
             None => verifying_commands(&server.url, shown_chain_id, address),
         };
         let similar = match code_hash {
-            Some(hash) => app.list_verified_names().await?.with_code(hash, address, SHOWN_SIMILAR),
+            Some(hash) => app.verified_names.list().await?.with_code(hash, address, SHOWN_SIMILAR),
             None => SameCode { addresses: Vec::new(), total: 0 },
         };
         let shown = code.get(..SHOWN_CODE).unwrap_or(&code);

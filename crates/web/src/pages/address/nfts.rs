@@ -3,6 +3,7 @@ use domain::Page;
 use super::tab_request::TabRequest;
 use crate::{
     error::PageError,
+    pages::nft::metadata::nft_link,
     view::{Amount, NftLink, TokenLink},
 };
 
@@ -22,7 +23,7 @@ impl TabRequest<'_> {
             key: format!("{:#x}-{}", held.token, held.id),
             token: names.token_if_read(held.token, held.token_symbol.as_deref(), held.token_name.as_deref()),
             kind: names.token_kind(held.kind),
-            id: self.app.nft_link(held.token, held.id),
+            id: nft_link(self.app, held.token, held.id),
             amount: Amount::of(held.amount, 0, ""),
         });
         Ok(Page { items: rows.collect(), total })

@@ -1,7 +1,7 @@
 use domain::{Page, PageRequest, Transaction};
 
 use super::{filter::ListFilter, tab_request::TabRequest};
-use crate::{error::PageError, view::TransactionRow};
+use crate::{error::PageError, methods::methods_of, view::TransactionRow};
 
 /// The newest transactions that are searched for a function, so that a page costs the same however many an address has.
 pub(super) const SEARCHED: u32 = 500;
@@ -18,7 +18,7 @@ impl TabRequest<'_> {
 
     pub(super) async fn transaction_rows(&self) -> Result<Page<TransactionRow>, PageError> {
         let Page { items, total } = self.transactions().await?;
-        let methods = self.app.methods_of(&items).await?;
+        let methods = methods_of(self.app, &items).await?;
         Ok(Page { items: items.iter().map(|tx| TransactionRow::new(tx, &methods, self.names)).collect(), total })
     }
 
@@ -29,7 +29,7 @@ impl TabRequest<'_> {
             let part = PageRequest { offset: offset.into(), ..PageRequest::newest(PART) };
             let items = self.app.chain.list_transactions(&filter.transactions(), part).await?.items;
             let is_last = items.len() < PART as usize;
-            let methods = self.app.methods_of(&items).await?;
+            let methods = methods_of(self.app, &items).await?;
             found.extend(
                 items.into_iter().filter(|tx| methods.name(tx).to_lowercase() == *wanted || has_selector(tx, wanted)),
             );

@@ -39,19 +39,17 @@ pub(super) struct Field {
     pub(super) value: Option<String>,
 }
 
-impl WebState {
-    pub(super) async fn block_header(&self, block: BlockRef) -> HeaderView {
-        match self.node_calls.run(self.node.find_block_header(block)).await {
-            Some(Ok(Some(header))) => HeaderView::Found(Box::new(header.into())),
-            Some(Ok(None)) => {
-                HeaderView::Missing("The node has another block at this height, as in a reorg: try again shortly.")
-            }
-            Some(Err(error)) => {
-                tracing::debug!(%error, "header unavailable");
-                HeaderView::Missing(NO_ANSWER)
-            }
-            None => HeaderView::Missing(NO_ANSWER),
+pub(super) async fn block_header(app: &WebState, block: BlockRef) -> HeaderView {
+    match app.node_calls.run(app.node.find_block_header(block)).await {
+        Some(Ok(Some(header))) => HeaderView::Found(Box::new(header.into())),
+        Some(Ok(None)) => {
+            HeaderView::Missing("The node has another block at this height, as in a reorg: try again shortly.")
         }
+        Some(Err(error)) => {
+            tracing::debug!(%error, "header unavailable");
+            HeaderView::Missing(NO_ANSWER)
+        }
+        None => HeaderView::Missing(NO_ANSWER),
     }
 }
 

@@ -34,32 +34,30 @@ pub(super) struct MetadataView {
     pub(super) note: Option<String>,
 }
 
-impl WebState {
-    /// None if this explorer does not fetch metadata.
-    pub(super) async fn nft_metadata(&self, nft: &Nft) -> Result<Option<MetadataView>, StoreError> {
-        let Some(fetcher) = &self.nft_metadata else { return Ok(None) };
-        let found = match fetcher.find_stored(nft).await? {
-            Some(known) if known.document.is_ok() => FoundMetadata::Known(known),
-            _ if self.budget.allows_node_calls(CALLS_PER_FETCH) => fetcher.find(nft).await?,
-            Some(known) => FoundMetadata::Known(known),
-            None => FoundMetadata::Pending,
-        };
-        Ok(Some(MetadataView::new(found)))
-    }
+/// None if this explorer does not fetch metadata.
+pub(super) async fn show_metadata(app: &WebState, nft: &Nft) -> Result<Option<MetadataView>, StoreError> {
+    let Some(fetcher) = &app.nft_metadata else { return Ok(None) };
+    let found = match fetcher.find_stored(nft).await? {
+        Some(known) if known.document.is_ok() => FoundMetadata::Known(known),
+        _ if app.budget.allows_node_calls(CALLS_PER_FETCH) => fetcher.find(nft).await?,
+        Some(known) => FoundMetadata::Known(known),
+        None => FoundMetadata::Pending,
+    };
+    Ok(Some(MetadataView::new(found)))
+}
 
-    /// With a thumbnail, if the image is in memory: a list must not cause requests to other hosts.
-    pub(in crate::pages) fn nft_link(&self, token: Address, id: U256) -> NftLink {
-        let has_image = self.nft_metadata.as_ref().is_some_and(|fetcher| fetcher.has_image(token, id));
-        NftLink::new(token, id).with_thumbnail(has_image)
-    }
+/// With a thumbnail, if the image is in memory: a list must not cause requests to other hosts.
+pub(in crate::pages) fn nft_link(app: &WebState, token: Address, id: U256) -> NftLink {
+    let has_image = app.nft_metadata.as_ref().is_some_and(|fetcher| fetcher.has_image(token, id));
+    NftLink::new(token, id).with_thumbnail(has_image)
+}
 
-    async fn nft_image(&self, fetcher: &NftMetadataFetcher, nft: &Nft) -> Result<Response, ImageUnavailable> {
-        if !fetcher.has_image(nft.token, nft.id) && !self.budget.allows_node_calls(CALLS_PER_FETCH) {
-            return Err(ImageUnavailable::Pending);
-        }
-        let image = fetcher.image(nft).await?;
-        Ok((image.headers(), image.bytes).into_response())
+async fn find_image(app: &WebState, fetcher: &NftMetadataFetcher, nft: &Nft) -> Result<Response, ImageUnavailable> {
+    if !fetcher.has_image(nft.token, nft.id) && !app.budget.allows_node_calls(CALLS_PER_FETCH) {
+        return Err(ImageUnavailable::Pending);
     }
+    let image = fetcher.image(nft).await?;
+    Ok((image.headers(), image.bytes).into_response())
 }
 
 impl MetadataView {
@@ -106,7 +104,7 @@ pub(in crate::pages) async fn show_image(
         return Ok(StatusCode::NOT_FOUND.into_response());
     };
     let Some(nft) = app.chain.find_nft(address, id).await? else { return Ok(StatusCode::NOT_FOUND.into_response()) };
-    match app.nft_image(fetcher, &nft).await {
+    match find_image(&app, fetcher, &nft).await {
         Ok(image) => Ok(image),
         Err(ImageUnavailable::Store(error)) => Err(error.into()),
         Err(ImageUnavailable::Pending) => Ok(StatusCode::SERVICE_UNAVAILABLE.into_response()),

@@ -16,28 +16,26 @@ pub(super) struct OperationsView {
     pub(super) pager: PartPager,
 }
 
-impl WebState {
-    /// A page of them; None without any.
-    pub(super) async fn operations_view(
-        &self,
-        tx: &Transaction,
-        path: &str,
-        page: Option<&str>,
-        names: &PageNames,
-    ) -> Result<Option<OperationsView>, PageError> {
-        // Only a call reaches an entry point.
-        if tx.method.is_none() {
-            return Ok(None);
-        }
-        let all = user_operations_of(&*self.chain, tx.hash, tx.block_number).await?;
-        if all.is_empty() {
-            return Ok(None);
-        }
-        let (part, total) = (Part::new(page, OPERATIONS_OF_PAGE), all.len() as u64);
-        let listed = part.request().ranks(total).filter_map(|rank| all.get(usize::try_from(rank).ok()?));
-        Ok(Some(OperationsView {
-            rows: listed.map(|operation| UserOperationRow::new(operation, names)).collect(),
-            pager: PartPager::new(part, total, PartOf { what: "User operations", path, name: "operations" }),
-        }))
+/// A page of them; None without any.
+pub(super) async fn operations_view(
+    app: &WebState,
+    tx: &Transaction,
+    path: &str,
+    page: Option<&str>,
+    names: &PageNames,
+) -> Result<Option<OperationsView>, PageError> {
+    // Only a call reaches an entry point.
+    if tx.method.is_none() {
+        return Ok(None);
     }
+    let all = user_operations_of(&*app.chain, tx.hash, tx.block_number).await?;
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let (part, total) = (Part::new(page, OPERATIONS_OF_PAGE), all.len() as u64);
+    let listed = part.request().ranks(total).filter_map(|rank| all.get(usize::try_from(rank).ok()?));
+    Ok(Some(OperationsView {
+        rows: listed.map(|operation| UserOperationRow::new(operation, names)).collect(),
+        pager: PartPager::new(part, total, PartOf { what: "User operations", path, name: "operations" }),
+    }))
 }
