@@ -28,7 +28,7 @@ pub(crate) const JOBS: i64 = 0x6578_706c_0000_0006;
 pub(crate) const MATCHING: i64 = 0x6578_706c_0000_0007;
 
 /// Shows that the holder of a lock runs.
-pub(crate) async fn beat(client: &Client, lock: i64) -> Result<(), StoreError> {
+pub(crate) async fn write_heartbeat(client: &Client, lock: i64) -> Result<(), StoreError> {
     let sql = "insert into heartbeat values ($1, clock_timestamp())
         on conflict (lock) do update set beaten_at = excluded.beaten_at";
     client.execute(sql, &[&lock]).await.map_err(store_error)?;
@@ -36,7 +36,7 @@ pub(crate) async fn beat(client: &Client, lock: i64) -> Result<(), StoreError> {
 }
 
 /// Ends all connections of the process that holds a lock, if it stands still: other locks that it holds would stop the rest.
-/// What it does when it goes on is refused, since it has lost the lock.
+/// Its later writes are refused, since it has lost the lock.
 pub(crate) async fn end_silent_holder(client: &Client, lock: i64) -> Result<(), StoreError> {
     // An advisory lock with one key has its halves in two columns.
     let sql = "select pg_terminate_backend(other.pid) from pg_locks l join heartbeat h on h.lock = $1

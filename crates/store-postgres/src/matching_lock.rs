@@ -26,7 +26,7 @@ impl MatchingLock {
         let row =
             client.query_one("select pg_try_advisory_lock($1)", &[&locks::MATCHING]).await.map_err(store_error)?;
         if row.try_get(0).map_err(store_error)? {
-            locks::beat(&client, locks::MATCHING).await?;
+            locks::write_heartbeat(&client, locks::MATCHING).await?;
             return Ok(Some(Self { client, connection }));
         }
         locks::end_silent_holder(&client, locks::MATCHING).await?;
@@ -39,7 +39,7 @@ impl MatchingLock {
         Box::pin(async move {
             let Self { client, connection } = self;
             let beating = async {
-                while locks::beat(client, locks::MATCHING).await.is_ok() {
+                while locks::write_heartbeat(client, locks::MATCHING).await.is_ok() {
                     tokio::time::sleep(locks::BEAT).await;
                 }
             };

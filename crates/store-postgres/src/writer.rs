@@ -106,7 +106,7 @@ impl Session {
                 locks::end_silent_holder(&client, locks::WRITER).await?;
                 return Err(StoreError::InUse);
             }
-            locks::beat(&client, locks::WRITER).await?;
+            locks::write_heartbeat(&client, locks::WRITER).await?;
             client.batch_execute("set lock_timeout = 0").await.map_err(store_error)?;
             self.client = Some(client);
         }

@@ -8,7 +8,7 @@ use crate::clock;
 
 const INTERVAL: Duration = Duration::from_secs(60);
 /// Retention time of messages, delivered or not.
-const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+pub(crate) const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Messages deleted in one write.
 const BATCH: usize = 2_000;
 

@@ -17,6 +17,9 @@ mod sign;
 mod wake;
 mod watch;
 
+#[cfg(test)]
+mod documentation;
+
 pub use clock::correct_clock;
 pub use dispatch::{ATTEMPT_TIMEOUT, DeliveryMetrics, Dispatcher, MAX_PARKED};
 pub use housekeeping::run_housekeeping;

@@ -28,7 +28,7 @@ use crate::{
     rows::{RowExt, int8},
 };
 
-const BEAT: Duration = Duration::from_secs(1);
+const HEARTBEAT: Duration = Duration::from_secs(1);
 /// Entries of processes that ended without leaving are deleted after this time.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(3_600);
 
@@ -84,19 +84,23 @@ impl Sender {
     ) -> Result<(), StoreError> {
         client.batch_execute(&format!("listen {CHANNEL}")).await.map_err(store_error)?;
         while !self.shares.has_left() {
-            if self.beat(client, news).await? {
+            if self.send_heartbeat(client, news).await? {
                 self.hand_over_unassigned().await?;
                 news(QueueNews::Reassigned);
             }
-            tokio::time::sleep(BEAT).await;
+            tokio::time::sleep(HEARTBEAT).await;
         }
         std::future::pending().await
     }
 
     /// Returns whether other queues may be those of this process than before.
-    async fn beat(&self, client: &Client, news: &(dyn Fn(QueueNews) + Send + Sync)) -> Result<bool, StoreError> {
+    async fn send_heartbeat(
+        &self,
+        client: &Client,
+        news: &(dyn Fn(QueueNews) + Send + Sync),
+    ) -> Result<bool, StoreError> {
         // One that was forgotten meanwhile is entered again.
-        let sql = "with beaten as (
+        let sql = "with heartbeat as (
                 insert into sender values ($1, clock_timestamp())
                 on conflict (token) do update set beaten_at = excluded.beaten_at
             ), forgotten as (
@@ -226,4 +230,16 @@ fn random_token() -> i64 {
 
 fn unix_millis() -> i64 {
     i64::try_from(unix_time::millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_says_when_queues_are_taken_over() {
+        let page = include_str!("../../../../docs/deployment.md");
+        let within = format!("within {} seconds if it died", (SILENT_AFTER + 2 * HEARTBEAT).as_secs());
+        assert!(page.contains(&within), "docs/deployment.md does not say: {within}");
+    }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use domain::WebhookId;
 
-/// A process that has not beaten for this long may lose its queues.
+/// A process without a heartbeat for this long may lose its queues.
 pub(super) const SILENT_AFTER: Duration = Duration::from_secs(8);
 /// It stops sending earlier than that: a message takes some time to leave.
 const HOLDS_FOR: Duration = Duration::from_secs(6);
