@@ -25,7 +25,7 @@ const DNS_PORT: u16 = 53;
 /// As the system's resolver does.
 const MAX_SERVERS: usize = 3;
 /// After this, the query is sent again, to the next server.
-const TRY: Duration = Duration::from_secs(1);
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(1);
 const ROUNDS: usize = 3;
 /// Each needs two sockets. More wait, which counts as a part of their time.
 const CONCURRENT_LOOKUPS: usize = 128;
@@ -126,8 +126,8 @@ impl Resolver {
             for server in &self.servers {
                 // A new number and a new port, so that nobody who does not see the query can guess them.
                 let query = Query::new(rand::random(), name, kind).ok_or(LookupError::Name)?;
-                let reply = match timeout(TRY, over_udp(*server, &query)).await {
-                    Ok(Ok(Reply::Truncated)) => timeout(TRY, over_tcp(*server, &query)).await,
+                let reply = match timeout(ATTEMPT_TIMEOUT, over_udp(*server, &query)).await {
+                    Ok(Ok(Reply::Truncated)) => timeout(ATTEMPT_TIMEOUT, over_tcp(*server, &query)).await,
                     reply => reply,
                 };
                 match reply {
@@ -139,7 +139,7 @@ impl Resolver {
                     Ok(Err(error)) => {
                         tracing::debug!(%server, %error, "DNS query failed");
                         // Where nothing listens, the error comes at once.
-                        tokio::time::sleep(TRY / 10).await;
+                        tokio::time::sleep(ATTEMPT_TIMEOUT / 10).await;
                     }
                 }
             }

@@ -38,7 +38,7 @@ const DOCUMENT_LIMITS: FetchLimits =
     FetchLimits { max_bytes: 256 * 1024, timeout: Duration::from_secs(10), max_redirects: 4 };
 const IMAGE_LIMITS: FetchLimits = FetchLimits { max_bytes: 2 * 1024 * 1024, ..DOCUMENT_LIMITS };
 /// A client waits this long; the fetch continues without it.
-const PATIENCE: Duration = Duration::from_millis(2_500);
+const CLIENT_WAIT: Duration = Duration::from_millis(2_500);
 /// After a failure, the host is not asked again for this long, unless a client asks for it.
 const RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
 /// Requests to fetch again are ignored for this long after a fetch.
@@ -183,7 +183,7 @@ impl NftMetadataFetcher {
                         images.insert(key, Arc::clone(&fetched));
                         fetched
                     };
-                    self.fetching_images.run(key, PATIENCE, fetch).await.ok_or(ImageUnavailable::Pending)?
+                    self.fetching_images.run(key, CLIENT_WAIT, fetch).await.ok_or(ImageUnavailable::Pending)?
                 }
             };
             fetched.content.clone().map_err(ImageUnavailable::NoImage)
@@ -215,7 +215,7 @@ impl NftMetadataFetcher {
             tracing::warn!(error, token = %nft.token, "cannot store the metadata of an NFT");
             None
         };
-        let found = self.documents.run((nft.token, nft.id), PATIENCE, fetch).await.flatten();
+        let found = self.documents.run((nft.token, nft.id), CLIENT_WAIT, fetch).await.flatten();
         Ok(found.map_or(FoundMetadata::Pending, FoundMetadata::Known))
     }
 }

@@ -123,14 +123,14 @@ struct Tokens {
 async fn require_token(State(tokens): State<Arc<Tokens>>, request: Request, next: Next) -> Response {
     let client = client_of(&request);
     let has_token = request.headers().contains_key(header::AUTHORIZATION);
-    let turn = if has_token { Some(tokens.guesses.turn(client).await) } else { None };
+    let permit = if has_token { Some(tokens.guesses.acquire(client).await) } else { None };
     let is_metrics = request.uri().path() == paths::METRICS;
     if tokens.all.is_in(request.headers()) || is_metrics && tokens.metrics.is_in(request.headers()) {
-        drop(turn);
+        drop(permit);
         return next.run(request).await;
     }
-    if let Some(turn) = turn {
-        tokens.guesses.wrong(turn).await;
+    if let Some(permit) = permit {
+        tokens.guesses.delay_answer(permit).await;
     }
     let advice = "send the admin token: Authorization: Bearer TOKEN\n";
     (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], advice).into_response()

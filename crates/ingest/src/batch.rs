@@ -10,7 +10,7 @@ const LOG_BYTES: usize = 32 << 20;
 /// Further behind than this, nobody waits for the next block: larger batches write each list and each balance fewer times.
 const FAR_BEHIND: u64 = 1_000;
 /// How much longer a batch waits then.
-const PATIENCE: u32 = 4;
+const FAR_BEHIND_FACTOR: u32 = 4;
 
 #[derive(Default)]
 pub(crate) struct Batch {
@@ -34,7 +34,7 @@ impl Batch {
 
     pub(crate) fn is_due(&self, config: &IngestConfig, head: BlockNumber, now: Instant) -> bool {
         let behind = self.last().map_or(0, |last| head.saturating_sub(last.number));
-        let age = if behind > FAR_BEHIND { config.batch_age * PATIENCE } else { config.batch_age };
+        let age = if behind > FAR_BEHIND { config.batch_age * FAR_BEHIND_FACTOR } else { config.batch_age };
         self.transactions >= config.batch_transactions
             || self.blocks.len() >= config.batch_blocks
             || self.log_bytes >= LOG_BYTES
@@ -65,6 +65,8 @@ mod tests {
         let is_due = |head, age: Duration| batch.is_due(&config, head, begun + age);
         assert!(!is_due(7, config.batch_age / 2) && is_due(7, config.batch_age));
         assert!(is_due(7 + FAR_BEHIND, config.batch_age));
-        assert!(!is_due(8 + FAR_BEHIND, config.batch_age) && is_due(8 + FAR_BEHIND, config.batch_age * PATIENCE));
+        assert!(
+            !is_due(8 + FAR_BEHIND, config.batch_age) && is_due(8 + FAR_BEHIND, config.batch_age * FAR_BEHIND_FACTOR)
+        );
     }
 }

@@ -14,11 +14,11 @@ use tracing::warn;
 use crate::follow_error::FollowError;
 
 /// How long blocks wait for contract calls that fail.
-const PATIENCE: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(5);
 /// After this long without a failure, the next one is the first of its kind.
 const FORGET: Duration = Duration::from_secs(60);
 
-/// Decides when a block goes on without the contract calls that it needs.
+/// Decides when a block continues without the contract calls that it needs.
 #[derive(Debug, Default)]
 pub(crate) struct FailingCalls {
     outage: Mutex<Option<Outage>>,
@@ -33,7 +33,7 @@ struct Outage {
 }
 
 impl FailingCalls {
-    /// None if the calls fail and the block goes on without their result.
+    /// None if the calls fail and the block continues without their result.
     pub(crate) async fn unless_they_fail<T>(
         &self,
         outcome: Result<T, FollowError>,
@@ -45,7 +45,7 @@ impl FailingCalls {
             Err(FollowError::Node(error)) if is_of_calls(&error) => error,
             Err(error) => return Err(error),
         };
-        let is_over = self.failed_at(Instant::now()) >= PATIENCE || error.lacks_method();
+        let is_over = self.failed_at(Instant::now()) >= MAX_WAIT || error.lacks_method();
         // If the node fails as a whole, blocks wait for it anyway.
         if !is_over || !matches!(node.find_block_ref(block.number).await, Ok(Some(_))) {
             return Err(error.into());
@@ -55,7 +55,7 @@ impl FailingCalls {
             warn!(
                 block = block.number,
                 %error,
-                "contract calls fail: trades of new pools are left out, and new tokens are taken for BEP20 where only a call tells"
+                "contract calls fail: trades of new pools are omitted, and new tokens whose standard only a call tells are indexed as BEP20"
             );
         }
         Ok(None)

@@ -135,8 +135,8 @@ impl Filler {
         }
         match obstacle {
             None => {}
-            Some((block, Obstacle::Unsupported)) => self.pass_untraced(writer, side, block).await?,
-            Some((block, Obstacle::LacksState)) => self.pass_pruned(writer, side, block).await?,
+            Some((block, Obstacle::Unsupported)) => self.skip_untraced(writer, side, block).await?,
+            Some((block, Obstacle::LacksState)) => self.skip_pruned(writer, side, block).await?,
             Some((block, Obstacle::Failed { reason, counts })) => {
                 self.fail(writer, side, block, &reason, counts).await?;
             }
@@ -145,7 +145,7 @@ impl Filler {
     }
 
     /// Without traces, only logs of the chain's coin tell internal transactions: the blocks before the first of them stay unknown.
-    async fn pass_untraced(
+    async fn skip_untraced(
         &mut self,
         writer: &mut dyn IndexWriter,
         side: Side,
@@ -164,7 +164,7 @@ impl Filler {
     }
 
     /// Most nodes keep the state of recent blocks only.
-    async fn pass_pruned(
+    async fn skip_pruned(
         &mut self,
         writer: &mut dyn IndexWriter,
         side: Side,

@@ -10,7 +10,7 @@ use tracing::debug;
 use crate::recent_traces::Findings;
 
 /// How long a block waits for code.
-const PATIENCE: Duration = Duration::from_secs(3);
+const CODE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Decides the outcomes that receipts do not tell: by the trace of the block, and without one by the code of contracts that were
 /// created. The others stay unknown.
@@ -40,7 +40,7 @@ async fn by_code(block: &mut FetchedBlock, node: &NodeClient) {
     let created: Vec<Address> = undecided.filter_map(|tx| tx.created).collect();
     let mut codes = Vec::new();
     if !created.is_empty() {
-        match timeout(PATIENCE, node.codes(created, block.block.id())).await {
+        match timeout(CODE_TIMEOUT, node.codes(created, block.block.id())).await {
             Ok(Ok(found)) => codes = found.codes,
             Ok(Err(error)) => debug!(block = block.block.number, %error, "the outcome of creations stays unknown"),
             Err(_) => debug!(block = block.block.number, "the outcome of creations stays unknown: no code in time"),

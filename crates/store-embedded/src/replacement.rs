@@ -1,4 +1,4 @@
-//! Puts a new index in the place of the old one. Interrupted at any moment, it goes on when the folder is opened again: what
+//! Puts a new index in the place of the old one. Interrupted at any moment, it continues when the folder is opened again: what
 //! is left to do follows from the files.
 
 use std::{

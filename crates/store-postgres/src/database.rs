@@ -80,7 +80,7 @@ impl Database {
     }
 }
 
-/// The name of all connections of this process: if it stands still, they are ended together.
+/// The name of all connections of this process: if it no longer responds, they are ended together.
 fn process_name() -> String {
     static NAME: OnceLock<String> = OnceLock::new();
     let name = || format!("explorer {:08x} {}", RandomState::new().hash_one(Instant::now()), std::process::id());

@@ -35,7 +35,7 @@ pub(crate) async fn write_heartbeat(client: &Client, lock: i64) -> Result<(), St
     Ok(())
 }
 
-/// Ends all connections of the process that holds a lock, if it stands still: other locks that it holds would stop the rest.
+/// Ends all connections of the process that holds a lock, if it no longer responds: other locks that it holds would stop the rest.
 /// Its later writes are refused, since it has lost the lock.
 pub(crate) async fn end_silent_holder(client: &Client, lock: i64) -> Result<(), StoreError> {
     // An advisory lock with one key has its halves in two columns.
@@ -52,7 +52,7 @@ pub(crate) async fn end_silent_holder(client: &Client, lock: i64) -> Result<(), 
     if !ended.is_empty() {
         tracing::warn!(
             connections = ended.len(),
-            "ended the connections of a process that holds a lock and stands still"
+            "ended the connections of a process that holds a lock and no longer responds"
         );
     }
     Ok(())

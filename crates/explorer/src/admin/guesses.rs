@@ -10,7 +10,7 @@ use client_address::Client;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// One wrong token is answered at a time, after this long.
-const GUESS: Duration = Duration::from_millis(500);
+const WRONG_TOKEN_DELAY: Duration = Duration::from_millis(500);
 /// Wrong tokens of a client that wait for their answer. While there are more, none of its tokens is looked at, so that a client
 /// that does not wait for the answer learns nothing either. Fewer than its connections.
 const MAX_WAITING: usize = 8;
@@ -21,31 +21,31 @@ pub(super) struct Guesses {
     clients: Arc<Mutex<HashMap<Client, Arc<Semaphore>>>>,
 }
 
-/// Permission to have one token looked at.
-pub(super) type Turn = OwnedSemaphorePermit;
+/// Permission to have one token compared.
+pub(super) type Permit = OwnedSemaphorePermit;
 
 impl Guesses {
-    /// Waits while too many wrong tokens of the client have no answer yet.
-    pub(super) async fn turn(&self, client: Client) -> Turn {
+    /// Waits while too many wrong tokens of the client are unanswered.
+    pub(super) async fn acquire(&self, client: Client) -> Permit {
         loop {
-            let turns = self.clients().entry(client).or_insert_with(|| Arc::new(Semaphore::new(MAX_WAITING))).clone();
+            let permits = self.clients().entry(client).or_insert_with(|| Arc::new(Semaphore::new(MAX_WAITING))).clone();
             // A semaphore that is closed, as none is, would be replaced.
-            if let Ok(turn) = turns.acquire_owned().await {
-                return turn;
+            if let Ok(permit) = permits.acquire_owned().await {
+                return permit;
             }
             self.clients().remove(&client);
         }
     }
 
-    /// Waits for the time of the answer to a wrong token. It passes too if the client does not wait for it.
-    pub(super) async fn wrong(&self, turn: Turn) {
+    /// Waits until a wrong token may be answered. The time also passes if the client does not wait for it.
+    pub(super) async fn delay_answer(&self, permit: Permit) {
         let guesses = self.clone();
         let waiting = tokio::spawn(async move {
             let answer = guesses.answers.lock().await;
-            tokio::time::sleep(GUESS).await;
-            drop((answer, turn));
+            tokio::time::sleep(WRONG_TOKEN_DELAY).await;
+            drop((answer, permit));
             // Clients whose semaphore nobody else holds have no wrong token left.
-            guesses.clients().retain(|_, turns| Arc::strong_count(turns) > 1);
+            guesses.clients().retain(|_, permits| Arc::strong_count(permits) > 1);
         });
         // It ends early only with the process.
         let _ = waiting.await;
@@ -72,9 +72,9 @@ mod tests {
         let mut looked_at = 0;
         for _ in 0..500 {
             let guess = async {
-                let turn = guesses.turn(client(1)).await;
+                let permit = guesses.acquire(client(1)).await;
                 looked_at += 1;
-                guesses.wrong(turn).await;
+                guesses.delay_answer(permit).await;
             };
             assert!(timeout(Duration::from_millis(10), guess).await.is_err(), "a wrong token is answered at once");
         }
@@ -87,14 +87,14 @@ mod tests {
     async fn the_token_of_another_client_is_looked_at_at_once_and_nothing_is_left() {
         let guesses = Guesses::default();
         for _ in 0..MAX_WAITING {
-            let turn = guesses.turn(client(1)).await;
-            assert!(timeout(Duration::ZERO, guesses.wrong(turn)).await.is_err());
+            let permit = guesses.acquire(client(1)).await;
+            assert!(timeout(Duration::ZERO, guesses.delay_answer(permit)).await.is_err());
         }
-        assert!(timeout(Duration::ZERO, guesses.turn(client(1))).await.is_err());
-        drop(timeout(Duration::ZERO, guesses.turn(client(2))).await.expect("another client"));
-        tokio::time::sleep(GUESS * 2 * u32::try_from(MAX_WAITING).unwrap()).await;
-        drop(timeout(Duration::ZERO, guesses.turn(client(1))).await.expect("all were answered"));
-        guesses.wrong(guesses.turn(client(1)).await).await;
+        assert!(timeout(Duration::ZERO, guesses.acquire(client(1))).await.is_err());
+        drop(timeout(Duration::ZERO, guesses.acquire(client(2))).await.expect("another client"));
+        tokio::time::sleep(WRONG_TOKEN_DELAY * 2 * u32::try_from(MAX_WAITING).unwrap()).await;
+        drop(timeout(Duration::ZERO, guesses.acquire(client(1))).await.expect("all were answered"));
+        guesses.delay_answer(guesses.acquire(client(1)).await).await;
         assert!(guesses.clients().is_empty(), "{:?}", guesses.clients());
     }
 }

@@ -82,7 +82,7 @@ pub(crate) async fn run(options: ReindexOptions) -> anyhow::Result<()> {
     shown.abort();
     store.sync().await?;
     if until_ready && !is_ready {
-        bail!("stopped before the new index was ready: run the same command again to go on");
+        bail!("stopped before the new index was ready: run the same command again to continue");
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use webhooks::{DeliveryMetrics, Dispatcher, EncryptionKey, MAX_PARKED, Matcher, 
 
 use super::{
     sharing::{
-        matching::{self, Turn},
+        matching::{self, Leadership},
         queues,
     },
     store::Index,
@@ -91,7 +91,7 @@ impl Delivering {
         Self { dispatcher: tokio::spawn(std::future::ready(())), sender: None }
     }
 
-    /// Starts all webhook tasks: blocks are matched while the turn is this process's, and the queues sent from are those of
+    /// Starts all webhook tasks: blocks are matched while this process is the leader, and the queues sent from are those of
     /// the records.
     pub(super) fn start(
         hooks: &Hooks,
@@ -100,37 +100,43 @@ impl Delivering {
         token_prefix: TokenPrefix,
         supervisor: &Supervisor,
     ) -> Self {
-        let (turn, sender, queues) = match &index.shared {
+        let (leadership, sender, queues) = match &index.shared {
             Some(shared) => {
-                let turn = matching::take_turns(shared, supervisor);
+                let leadership = matching::elect(shared, supervisor);
                 let sender = queues::share(shared, hooks.wake(), supervisor);
                 let queues = shared.webhook_records().with_limits(limits).with_sender(sender.clone());
-                (turn, Some(sender), Arc::new(queues) as Arc<dyn WebhookRecords>)
+                (leadership, Some(sender), Arc::new(queues) as Arc<dyn WebhookRecords>)
             }
-            None => (Turn::always(), None, hooks.records()),
+            None => (Leadership::always(), None, hooks.records()),
         };
-        start_matcher(hooks, index, token_prefix, turn.clone(), supervisor);
-        start_housekeeping(hooks, turn, supervisor);
+        start_matcher(hooks, index, token_prefix, leadership.clone(), supervisor);
+        start_housekeeping(hooks, leadership, supervisor);
         Self { dispatcher: start_dispatcher(hooks, queues, supervisor), sender }
     }
 }
 
-fn start_matcher(hooks: &Hooks, index: &Index, token_prefix: TokenPrefix, turn: Turn, supervisor: &Supervisor) {
+fn start_matcher(
+    hooks: &Hooks,
+    index: &Index,
+    token_prefix: TokenPrefix,
+    leadership: Leadership,
+    supervisor: &Supervisor,
+) {
     let (hooks, reader, sync) = (hooks.clone(), index.store.reader(), index.sync.clone());
     supervisor.spawn("webhook-matcher", move |cancel| {
         let (hooks, reader, sync) = (hooks.clone(), reader.clone(), sync.clone());
-        turn.clone().run(cancel, move |cancel| {
+        leadership.clone().run(cancel, move |cancel| {
             let Hooks { records, wake, .. } = hooks.clone();
             Matcher::new(reader.clone(), records, sync.clone(), wake, token_prefix).run(cancel)
         })
     });
 }
 
-fn start_housekeeping(hooks: &Hooks, turn: Turn, supervisor: &Supervisor) {
+fn start_housekeeping(hooks: &Hooks, leadership: Leadership, supervisor: &Supervisor) {
     let records = hooks.records();
     supervisor.spawn("webhook-housekeeping", move |cancel| {
         let records = Arc::clone(&records);
-        turn.clone().run(cancel, move |cancel| webhooks::run_housekeeping(Arc::clone(&records), cancel))
+        leadership.clone().run(cancel, move |cancel| webhooks::run_housekeeping(Arc::clone(&records), cancel))
     });
 }
 

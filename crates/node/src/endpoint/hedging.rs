@@ -33,9 +33,9 @@ impl Default for HedgeBudget {
 }
 
 impl HedgeBudget {
-    pub(super) fn earn(&self) {
-        let earn = |budget: u32| (budget < BURST * ENDED_PER_HEDGE).then_some(budget + 1);
-        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, earn);
+    pub(super) fn record_end(&self) {
+        let add = |budget: u32| (budget < BURST * ENDED_PER_HEDGE).then_some(budget + 1);
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
     }
 
     pub(super) fn take(&self) -> bool {
@@ -52,7 +52,7 @@ mod tests {
     fn few_requests_are_repeated_at_a_node_that_does_not_respond() {
         let budget = HedgeBudget::default();
         assert_eq!((0..1_000).filter(|_| budget.take()).count(), BURST as usize);
-        (0..ENDED_PER_HEDGE).for_each(|_| budget.earn());
+        (0..ENDED_PER_HEDGE).for_each(|_| budget.record_end());
         assert_eq!((0..1_000).filter(|_| budget.take()).count(), 1);
     }
 }

@@ -31,19 +31,19 @@ pub(crate) struct RateGate {
 }
 
 /// The first request of a lane.
-struct Contender<'a> {
+struct WaitingLane<'a> {
     gate: &'a RateGate,
     lane: Lane,
 }
 
-impl<'a> Contender<'a> {
+impl<'a> WaitingLane<'a> {
     fn enter(gate: &'a RateGate, lane: Lane) -> Self {
         gate.state().enter(lane);
         Self { gate, lane }
     }
 }
 
-impl Drop for Contender<'_> {
+impl Drop for WaitingLane<'_> {
     fn drop(&mut self) {
         self.gate.state().lane(self.lane).is_waiting = false;
         self.gate.changed.notify_waiters();
@@ -75,7 +75,7 @@ impl RateGate {
         }
         #[expect(clippy::indexing_slicing, reason = "there is one for each lane")]
         let _front = self.fronts[lane as usize].acquire().await.ok();
-        let _contender = Contender::enter(self, lane);
+        let _waiting = WaitingLane::enter(self, lane);
         let calls = u32::try_from(calls).unwrap_or(u32::MAX);
         loop {
             let mut changed = pin!(self.changed.notified());

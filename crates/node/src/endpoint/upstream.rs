@@ -301,7 +301,7 @@ impl Upstream {
             () = alerts.found_silent() => return Err(self.silent(call.method, sent)),
         };
         if outcome.is_ok() {
-            self.hedges.earn();
+            self.hedges.record_end();
         }
         match outcome {
             Ok(Ok(response)) => {

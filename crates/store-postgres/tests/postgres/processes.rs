@@ -10,7 +10,7 @@ use crate::server::{Server, open};
 
 pub(crate) const KEEP: Undo = Undo::Keep { down_to: 0 };
 /// For what happens soon, unless the machine is busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// A chain of some blocks.
 pub(crate) fn blocks(seed: u64, count: usize) -> Vec<BlockChanges> {
@@ -29,7 +29,7 @@ pub(crate) async fn eventually<T>(what: &str, mut attempt: impl AsyncFnMut() -> 
         if let Some(found) = attempt().await {
             return found;
         }
-        assert!(started.elapsed() < PATIENCE, "{what}");
+        assert!(started.elapsed() < MAX_WAIT, "{what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -79,7 +79,7 @@ impl Drop for TemporaryFolder {
 }
 
 /// Removes the files of interrupted downloads.
-pub(super) fn tidy(folder: &Path) -> io::Result<()> {
+pub(super) fn remove_leftovers(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let old =
@@ -162,7 +162,7 @@ mod tests {
             set_used(&folder.path().join(name), 1);
         }
         fs::write(folder.path().join("soljson-v0.8.22.js.78.new"), "").unwrap();
-        tidy(folder.path()).unwrap();
+        remove_leftovers(folder.path()).unwrap();
         let names = || {
             let mut names: Vec<String> = fs::read_dir(folder.path())
                 .unwrap()

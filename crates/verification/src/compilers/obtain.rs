@@ -249,7 +249,7 @@ impl Inventory {
         let folder = self.config.folder.clone();
         let tidied = spawn_blocking(move || {
             std::fs::create_dir_all(&folder)?;
-            disk_cache::tidy(&folder)
+            disk_cache::remove_leftovers(&folder)
         });
         tidied.await.map_err(io::Error::other).flatten().map_err(CompilersError::Storage)?;
         let (found, content) = self.source.fetch(build, &self.config.folder).await?;

@@ -25,7 +25,7 @@ pub(super) struct Limits {
     pub(super) memory: u64,
 }
 
-enum Breach {
+enum Exceeded {
     Memory,
     Time,
     Budget,
@@ -51,10 +51,10 @@ pub(super) async fn run_within_limits<T>(
             Err(_) if time < limits.time => Err(budget.exhausted()),
             Err(_) => Err(CompileError::TimedOut { limit: time }),
         },
-        breach = breach(&meter, limits, budget) => Err(match breach {
-            Breach::Memory => CompileError::OutOfMemory { limit: limits.memory },
-            Breach::Time => CompileError::TimedOut { limit: limits.time },
-            Breach::Budget => budget.exhausted(),
+        exceeded = exceeded_limit(&meter, limits, budget) => Err(match exceeded {
+            Exceeded::Memory => CompileError::OutOfMemory { limit: limits.memory },
+            Exceeded::Time => CompileError::TimedOut { limit: limits.time },
+            Exceeded::Budget => budget.exhausted(),
         }),
     };
     meter.charge(budget);
@@ -62,7 +62,7 @@ pub(super) async fn run_within_limits<T>(
 }
 
 /// Returns when the process exceeds a limit; never if usage cannot be measured.
-async fn breach(meter: &Meter, limits: Limits, budget: &CpuBudget) -> Breach {
+async fn exceeded_limit(meter: &Meter, limits: Limits, budget: &CpuBudget) -> Exceeded {
     if meter.cannot_measure() {
         return std::future::pending().await;
     }
@@ -70,13 +70,13 @@ async fn breach(meter: &Meter, limits: Limits, budget: &CpuBudget) -> Breach {
     loop {
         used += meter.charge(budget);
         if budget.left().is_zero() {
-            return Breach::Budget;
+            return Exceeded::Budget;
         }
         if used >= limits.time {
-            return Breach::Time;
+            return Exceeded::Time;
         }
         if resident(meter.process).is_some_and(|bytes| bytes > limits.memory) {
-            return Breach::Memory;
+            return Exceeded::Memory;
         }
         sleep(POLL_INTERVAL).await;
     }

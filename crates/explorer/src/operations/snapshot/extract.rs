@@ -38,7 +38,7 @@ pub(crate) fn extract(from: &mut dyn Read, into: &Path) -> anyhow::Result<Extrac
     let mut from = Digested::new(from);
     let manifest = extract_files(&mut from, &mut Folder(into))?;
     let padding = io::copy(&mut (&mut from).take(MAX_PADDING + 1), &mut io::sink()).map_err(unreadable)?;
-    ensure!(padding <= MAX_PADDING, "it goes on after its end");
+    ensure!(padding <= MAX_PADDING, "it continues after its end");
     let found = stores::inspect(into)?;
     manifest.check(&found)?;
     Ok(Extracted { manifest, found, sha256: from.sha256() })

@@ -10,24 +10,24 @@ use crate::{service::supervisor::Supervisor, stores::SharedStore};
 /// Pause between attempts to become the process that matches.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Whether it is this process that matches blocks with webhooks.
+/// Whether this process is the one that matches blocks with webhooks.
 #[derive(Clone)]
-pub(in crate::service) struct Turn(watch::Receiver<bool>);
+pub(in crate::service) struct Leadership(watch::Receiver<bool>);
 
-impl Turn {
+impl Leadership {
     /// No other process can.
     pub(in crate::service) fn always() -> Self {
         Self(watch::channel(true).1)
     }
 
-    /// Runs a task whenever it is this process's turn, until cancelled.
+    /// Runs a task while this process is the leader, until cancelled.
     pub(in crate::service) async fn run<F: Future<Output = ()>>(
         mut self,
         cancel: CancellationToken,
         start: impl Fn(CancellationToken) -> F,
     ) {
         while !cancel.is_cancelled() {
-            let begun = cancel.run_until_cancelled(self.0.wait_for(|is_ours| *is_ours)).await;
+            let begun = cancel.run_until_cancelled(self.0.wait_for(|leads| *leads)).await;
             // Without a sender, it stays as it is.
             if begun.is_none_or(|begun| begun.is_err()) {
                 return cancel.cancelled().await;
@@ -46,36 +46,36 @@ impl Turn {
     }
 }
 
-/// Returns when it is no longer this process's turn.
-async fn until_lost(turn: &mut watch::Receiver<bool>) {
-    if turn.wait_for(|is_ours| !*is_ours).await.is_err() {
+/// Returns when this process is no longer the leader.
+async fn until_lost(leads: &mut watch::Receiver<bool>) {
+    if leads.wait_for(|leads| !*leads).await.is_err() {
         std::future::pending().await
     }
 }
 
-/// Waits for the right to match blocks with webhooks, and again whenever it is lost.
-pub(in crate::service) fn take_turns(store: &Arc<SharedStore>, supervisor: &Supervisor) -> Turn {
-    let (turn, receiver) = watch::channel(false);
+/// Keeps trying to become the leader, also after another process has become it.
+pub(in crate::service) fn elect(store: &Arc<SharedStore>, supervisor: &Supervisor) -> Leadership {
+    let (leads, receiver) = watch::channel(false);
     let store = Arc::clone(store);
-    supervisor.spawn("webhook-turns", move |cancel| {
-        let (store, turn) = (Arc::clone(&store), turn.clone());
+    supervisor.spawn("webhook-leader", move |cancel| {
+        let (store, leads) = (Arc::clone(&store), leads.clone());
         async move {
-            cancel.run_until_cancelled(keep_turn(&store, &turn)).await;
+            cancel.run_until_cancelled(keep_leading(&store, &leads)).await;
         }
     });
-    Turn(receiver)
+    Leadership(receiver)
 }
 
-async fn keep_turn(store: &SharedStore, turn: &watch::Sender<bool>) {
+async fn keep_leading(store: &SharedStore, leads: &watch::Sender<bool>) {
     let mut is_standby = false;
     loop {
         match store.lock_matching().await {
             Ok(Some(mut lock)) => {
                 tracing::info!("this process matches blocks with webhooks");
-                turn.send_replace(true);
+                leads.send_replace(true);
                 lock.hold_until_lost().await;
                 tracing::warn!("lost the database, matching of blocks with webhooks stops");
-                turn.send_replace(false);
+                leads.send_replace(false);
                 is_standby = false;
             }
             Ok(None) if is_standby => {}

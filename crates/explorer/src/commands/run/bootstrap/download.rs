@@ -111,7 +111,7 @@ impl Download {
             if failures > MAX_FAILURES {
                 return self.fail(reason).await;
             }
-            tracing::warn!(reason, byte = self.position, "the download was interrupted: trying to go on");
+            tracing::warn!(reason, byte = self.position, "the download was interrupted: resuming it");
             tokio::time::sleep(pause).await;
             pause *= 2;
         }
