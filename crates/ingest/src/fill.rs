@@ -4,15 +4,13 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{BlockNumber, InternalBlock, InternalFrontier};
-use node::NodeClient;
-use store::{ChainReader, IndexWriter, StoreError};
+use store::{IndexWriter, StoreError};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::{
-    Progress, Traces,
+    Traces,
     background_round::BackgroundRound,
-    recent_traces::RecentTraces,
     tracer::{Obstacle, Round, Tracer},
 };
 
@@ -53,17 +51,9 @@ pub(crate) struct Filler {
 }
 
 impl Filler {
-    pub(crate) fn new(
-        node: NodeClient,
-        reader: Arc<dyn ChainReader>,
-        recent: Arc<RecentTraces>,
-        progress: Arc<Progress>,
-        traces: Traces,
-        timeout: Duration,
-        first_backoff: Duration,
-    ) -> Self {
+    pub(crate) fn new(tracer: Tracer, traces: Traces, first_backoff: Duration) -> Self {
         Self {
-            tracer: Arc::new(Tracer::new(node, reader, recent, progress, traces, timeout)),
+            tracer: Arc::new(tracer),
             traces,
             first_backoff,
             round: BackgroundRound::none(),

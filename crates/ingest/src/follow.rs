@@ -24,6 +24,7 @@ use crate::{
     recent_traces::RecentTraces,
     resolve::Resolver,
     rhythm::Rhythm,
+    tracer::Tracer,
     watchdog::watch_silence,
 };
 
@@ -94,15 +95,9 @@ impl Follower {
         let resolver = Resolver::new(node.clone(), Arc::clone(&reader), Arc::clone(&creations), Arc::clone(&progress));
         let contract_data =
             ContractDataFetcher::new(node.for_background(), config.contract_data_interval, config.retry_pause);
-        let filler = Filler::new(
-            node.for_background(),
-            Arc::clone(&reader),
-            recent,
-            Arc::clone(&progress),
-            traces,
-            timeout,
-            backoff,
-        );
+        let (background, progressed) = (node.for_background(), Arc::clone(&progress));
+        let tracer = Tracer::new(background, Arc::clone(&reader), recent, progressed, traces, timeout);
+        let filler = Filler::new(tracer, traces, backoff);
         let finality = Finality::new(node.clone());
         let lower_head = LowerHead::new(config.lower_head_after);
         Self {

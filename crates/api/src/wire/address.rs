@@ -92,26 +92,16 @@ impl AddressDetail {
         token: Option<Token>,
     ) -> Self {
         let token_name = token.as_ref().map(|token| token.name.as_str()).filter(|name| !name.is_empty());
+        let label = label.or(token_name);
+        let known = Self::unindexed(summary.address, account, label);
         Self {
-            address: summary.address.into(),
-            balance: account.balance.into(),
             tx_count: summary.tx_count,
-            is_contract: account.code.is_contract(),
-            label: label.or(token_name).map(str::to_owned),
             first_seen: Some(Timestamp::from_unix_seconds(summary.first_seen)),
             last_seen: Some(Timestamp::from_unix_seconds(summary.last_seen)),
             recent_txs: recent.into_iter().map(Transaction::from).collect(),
-            transfer_count: 0,
-            trade_count: 0,
-            internal_tx_count: 0,
-            internal_transactions_from: None,
-            log_count: 0,
-            nonce: account.nonce,
-            balance_block: account.block,
             contract: Contract::of(summary.creation, account.code),
-            delegates_to: delegate_of(account.code),
             token,
-            coverage: domain::Coverage::default().into(),
+            ..known
         }
     }
 

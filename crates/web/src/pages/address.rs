@@ -112,7 +112,7 @@ pub(super) async fn show(
     Query(params): Query<Params>,
 ) -> Result<Response, PageError> {
     let Ok(address) = address.parse::<Address>() else {
-        return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.").await;
+        return app.not_an_address().await;
     };
     let names = &app.page_names().about(address);
     let name = TabName::parse(params.tab.as_deref().unwrap_or_default());

@@ -31,7 +31,7 @@ pub(super) async fn call(
     fields: FormFields,
 ) -> Result<Response, PageError> {
     let Ok(address) = address.parse::<Address>() else {
-        return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.").await;
+        return app.not_an_address().await;
     };
     let answer = call_contract(&app, address, &fields).await?;
     answer
@@ -47,7 +47,7 @@ pub(super) async fn encode(
     fields: FormFields,
 ) -> Result<Response, PageError> {
     let Ok(address) = address.parse::<Address>() else {
-        return app.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.").await;
+        return app.not_an_address().await;
     };
     let answer = encode_call(&app, address, &fields).await;
     let back = format!("/address/{}?tab=contract", address.to_checksum(None));

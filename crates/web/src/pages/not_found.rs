@@ -26,6 +26,10 @@ impl WebState {
         let body = page(&NotFound { frame, what: what.to_owned(), advice: advice.into() })?;
         Ok((StatusCode::NOT_FOUND, body).into_response())
     }
+
+    pub(super) async fn not_an_address(&self) -> Result<Response, PageError> {
+        self.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.").await
+    }
 }
 
 pub(crate) async fn show_not_found(State(app): State<App>) -> Result<Response, PageError> {
