@@ -18,7 +18,8 @@ pub use diamond::{Diamond, Facet, VerifiedFacet};
 pub use error::CallError;
 use futures::future::BoxFuture;
 use node::{CallBlock, CallRequest, NodeClient, ViewOutcome};
-pub use proxy::{Proxy, ProxyKind, can_route};
+pub(crate) use proxy::can_route;
+pub use proxy::{Proxy, ProxyKind};
 use serde_json::value::RawValue;
 use store::VerifiedContracts;
 
@@ -34,7 +35,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest output that is decoded.
 const MAX_OUTPUT: usize = 1 << 20;
 /// Proxies that are followed one after the other.
-pub const MAX_HOPS: usize = 4;
+pub(crate) const MAX_HOPS: usize = 4;
 
 /// Calls view functions of verified contracts.
 pub struct ContractCalls {
@@ -169,7 +170,7 @@ impl ContractCalls {
     }
 
     /// Whether an address is a proxy at the latest block.
-    pub fn find_first_proxy(&self, address: Address) -> BoxFuture<'_, Result<Option<Proxy>, CallError>> {
+    pub(crate) fn find_first_proxy(&self, address: Address) -> BoxFuture<'_, Result<Option<Proxy>, CallError>> {
         Box::pin(async move {
             let code = self.node.code(address, CallBlock::Latest).await?;
             self.find_proxy(address, &code).await

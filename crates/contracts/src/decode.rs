@@ -47,7 +47,7 @@ pub struct Field {
 impl Decoded {
     /// The name and the arguments in one line, such as `TooLow(needed: 7, given: 5)`.
     #[must_use]
-    pub fn in_one_line(&self) -> String {
+    pub(crate) fn in_one_line(&self) -> String {
         let shown = |field: &Field| {
             let value = match field.value.as_text() {
                 Some(text) => text.to_owned(),

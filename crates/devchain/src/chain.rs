@@ -112,7 +112,7 @@ impl DevChain {
     }
 
     /// Like [`DevChain::submit`], for an encoded transaction.
-    pub fn submit_raw(&self, bytes: &[u8]) -> Result<B256, SubmitError> {
+    pub(crate) fn submit_raw(&self, bytes: &[u8]) -> Result<B256, SubmitError> {
         self.submit(TxEnvelope::decode_2718_exact(bytes)?)
     }
 
@@ -200,7 +200,7 @@ impl DevChain {
     }
 
     /// Receives every block that is added to the chain, including those of a reorg.
-    pub fn subscribe_blocks(&self) -> broadcast::Receiver<Arc<MinedBlock>> {
+    pub(crate) fn subscribe_blocks(&self) -> broadcast::Receiver<Arc<MinedBlock>> {
         self.shared.blocks.subscribe()
     }
 
@@ -210,7 +210,7 @@ impl DevChain {
     }
 
     /// A mined transaction with its receipt.
-    pub fn find_receipt(&self, transaction: B256) -> Result<Option<Inclusion>, ArchiveError> {
+    pub(crate) fn find_receipt(&self, transaction: B256) -> Result<Option<Inclusion>, ArchiveError> {
         self.read().ledger.find_inclusion(&transaction)
     }
 
@@ -245,11 +245,11 @@ impl DevChain {
     }
 
     /// The smallest gas limit with which the call succeeds on the latest state.
-    pub fn estimate_gas(&self, call: &Call) -> Result<u64, CallError> {
+    pub(crate) fn estimate_gas(&self, call: &Call) -> Result<u64, CallError> {
         self.estimate_gas_at(call, BlockNumberOrTag::Latest)
     }
 
-    pub fn estimate_gas_at(&self, call: &Call, at: impl Into<BlockId>) -> Result<u64, CallError> {
+    pub(crate) fn estimate_gas_at(&self, call: &Call, at: impl Into<BlockId>) -> Result<u64, CallError> {
         self.simulation(call, at)?.estimate()
     }
 

@@ -220,7 +220,7 @@ impl DevChain {
     }
 
     /// A transaction builder for any signer.
-    pub fn draft_as<'a>(&'a self, signer: &'a Signer) -> Draft<'a> {
+    pub(crate) fn draft_as<'a>(&'a self, signer: &'a Signer) -> Draft<'a> {
         Draft::new(self, signer)
     }
 

@@ -23,7 +23,7 @@ pub struct UnknownTokenPrefix;
 impl TokenPrefix {
     /// The prefix that users of a chain know.
     #[must_use]
-    pub fn of_chain(chain_id: u64) -> Self {
+    pub(crate) fn of_chain(chain_id: u64) -> Self {
         if BSC_CHAIN_IDS.contains(&chain_id) { Self::Bep } else { Self::Erc }
     }
 

@@ -7,7 +7,7 @@ pub const SECOND: u64 = 1_000_000_000;
 const MILLISECOND: u64 = SECOND / 1_000;
 
 /// Upper bounds of buckets for durations from a read in memory to a slow node, in nanoseconds.
-pub const LATENCIES: &[u64] = &[
+const LATENCIES: &[u64] = &[
     MILLISECOND / 4,
     MILLISECOND,
     5 * MILLISECOND / 2,
@@ -45,7 +45,7 @@ impl Histogram {
 
     /// Of durations, with ascending upper bounds in nanoseconds.
     #[must_use]
-    pub fn of_durations(bounds: &'static [u64]) -> Self {
+    pub(crate) fn of_durations(bounds: &'static [u64]) -> Self {
         Self::with_unit(bounds, SECOND)
     }
 

@@ -8,5 +8,5 @@ mod histogram;
 mod text;
 
 pub use counter::Counter;
-pub use histogram::{Histogram, LATENCIES, SECOND, Timer};
+pub use histogram::{Histogram, SECOND, Timer};
 pub use text::{Family, Labels, Measured, Text, Value};

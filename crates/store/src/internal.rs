@@ -63,7 +63,7 @@ impl InternalProgress {
     }
 
     /// Moves the lower frontier past the block that was stored.
-    pub fn step_down(&mut self, first_block: BlockNumber) {
+    pub(crate) fn step_down(&mut self, first_block: BlockNumber) {
         self.below = self.below.and_then(|below| below.checked_sub(1)).filter(|next| *next >= first_block);
     }
 

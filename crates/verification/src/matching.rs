@@ -15,7 +15,7 @@ mod vyper;
 
 use alloy_primitives::Bytes;
 pub use code_match::{CodeMatch, Deployed};
-pub use creation::{compare_creation, creation_template};
+pub(crate) use creation::{compare_creation, creation_template};
 pub use difference::Difference;
 use domain::Language;
 pub use domain::MatchKind;
@@ -39,18 +39,18 @@ impl Comparison {
     }
 
     #[must_use]
-    pub fn runtime_kind(&self) -> Option<MatchKind> {
+    pub(crate) fn runtime_kind(&self) -> Option<MatchKind> {
         self.runtime.as_ref().ok().map(|found| found.kind)
     }
 
     #[must_use]
-    pub fn creation_kind(&self) -> Option<MatchKind> {
+    pub(crate) fn creation_kind(&self) -> Option<MatchKind> {
         self.creation.as_ref().and_then(|creation| creation.as_ref().ok()).map(|(found, _)| found.kind)
     }
 
     /// Whether a second compilation, of sources altered by a space, could turn a difference into a match.
     #[must_use]
-    pub fn needs_altered(&self) -> bool {
+    pub(crate) fn needs_altered(&self) -> bool {
         let unclear = |difference: &Difference| matches!(difference, Difference::Code { maybe_metadata: true, .. });
         self.runtime.as_ref().err().is_some_and(unclear)
             || self.creation.as_ref().and_then(|creation| creation.as_ref().err()).is_some_and(unclear)

@@ -132,17 +132,17 @@ impl AddressDetail {
     }
 
     #[must_use]
-    pub fn with_counts(self, transfer_count: u64, trade_count: u64, log_count: u64) -> Self {
+    pub(crate) fn with_counts(self, transfer_count: u64, trade_count: u64, log_count: u64) -> Self {
         Self { transfer_count, trade_count, log_count, ..self }
     }
 
     #[must_use]
-    pub fn with_internal(self, internal_tx_count: u64, traced_range: Option<TracedRange>) -> Self {
+    pub(crate) fn with_internal(self, internal_tx_count: u64, traced_range: Option<TracedRange>) -> Self {
         Self { internal_tx_count, internal_transactions_from: traced_range.map(|range| range.from), ..self }
     }
 
     #[must_use]
-    pub fn with_coverage(self, coverage: domain::Coverage) -> Self {
+    pub(crate) fn with_coverage(self, coverage: domain::Coverage) -> Self {
         Self { coverage: coverage.into(), ..self }
     }
 }
@@ -158,7 +158,7 @@ pub struct KnownSource {
 impl AddressDetail {
     /// Adds the name and state of the verified source.
     #[must_use]
-    pub fn with_source(mut self, source: Option<KnownSource>) -> Self {
+    pub(crate) fn with_source(mut self, source: Option<KnownSource>) -> Self {
         if let (Some(contract), Some(source)) = (&mut self.contract, source) {
             contract.verified = source.twin_of.is_none();
             contract.twin_of = source.twin_of.map(Address::from);

@@ -277,14 +277,14 @@ impl Health {
 
 impl Health {
     #[must_use]
-    pub fn with_tasks(mut self, tasks: &[TaskStatus]) -> Self {
+    pub(crate) fn with_tasks(mut self, tasks: &[TaskStatus]) -> Self {
         self.tasks = tasks.iter().map(BackgroundTask::from).collect();
         let all_run = tasks.iter().all(|task| task.state == domain::TaskState::Running);
         self.degraded_unless(all_run)
     }
 
     #[must_use]
-    pub fn with_replica(mut self, replica: Option<ReplicaStatus>) -> Self {
+    pub(crate) fn with_replica(mut self, replica: Option<ReplicaStatus>) -> Self {
         self.read_database = replica.map(|ReplicaStatus { is_used, behind, failure }| ReadDatabase {
             used: is_used,
             seconds_behind: seconds(behind),
@@ -299,7 +299,7 @@ impl Health {
 
     /// After [`Self::with_replica`]: a standby answers without the database.
     #[must_use]
-    pub fn with_database(mut self, status: Option<DatabaseStatus>, now: Instant) -> Self {
+    pub(crate) fn with_database(mut self, status: Option<DatabaseStatus>, now: Instant) -> Self {
         let Some(status) = status else { return self };
         let reachable = status.is_reachable(now);
         self.ready &= reachable || self.read_database.as_ref().is_some_and(|standby| standby.used);
@@ -310,12 +310,12 @@ impl Health {
     }
 
     #[must_use]
-    pub fn with_webhooks(self, totals: WebhookTotals) -> Self {
+    pub(crate) fn with_webhooks(self, totals: WebhookTotals) -> Self {
         Self { webhooks: totals.into(), ..self }
     }
 
     #[must_use]
-    pub fn with_rejected_block(mut self, rejected: Option<node::RejectedBlock>) -> Self {
+    pub(crate) fn with_rejected_block(mut self, rejected: Option<node::RejectedBlock>) -> Self {
         self.rejected_block =
             rejected.map(|rejected| RejectedBlock { number: rejected.number, check: rejected.check.to_string() });
         let none_rejected = self.rejected_block.is_none();

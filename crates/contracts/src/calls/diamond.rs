@@ -71,7 +71,11 @@ impl Diamond {
 impl ContractCalls {
     /// The diamond at an address. A function of a verified facet is included only if the loupe's list and its answer for
     /// the single selector agree.
-    pub fn find_diamond(&self, address: Address, at: CallBlock) -> BoxFuture<'_, Result<Option<Diamond>, CallError>> {
+    pub(crate) fn find_diamond(
+        &self,
+        address: Address,
+        at: CallBlock,
+    ) -> BoxFuture<'_, Result<Option<Diamond>, CallError>> {
         Box::pin(async move {
             let Some(mut diamond) = Box::pin(self.list_facets(address, at)).await? else { return Ok(None) };
             let claims: Vec<(Selector, Address)> = diamond

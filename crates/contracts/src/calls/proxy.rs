@@ -105,7 +105,7 @@ pub(super) async fn find(
 
 /// Whether code may delegate different functions to different contracts; a minimal proxy has one target.
 #[must_use]
-pub fn can_route(code: &[u8]) -> bool {
+pub(crate) fn can_route(code: &[u8]) -> bool {
     minimal_proxy_target(code).is_none() && delegates(code)
 }
 

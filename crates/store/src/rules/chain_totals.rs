@@ -46,7 +46,7 @@ impl ChainTotals {
     }
 
     /// Adds what a transaction paid, in a block with this base fee.
-    pub fn add_fee(&mut self, tx: &Transaction, base_fee: Option<u128>) {
+    pub(crate) fn add_fee(&mut self, tx: &Transaction, base_fee: Option<u128>) {
         let fee = Fee::of(tx, base_fee);
         self.fees += fee.in_coin();
         self.burnt_fees += fee.burnt();
@@ -58,7 +58,7 @@ impl ChainTotals {
     }
 
     /// Adds what a block used, according to its header.
-    pub fn add_gas(&mut self, used: u64) {
+    pub(crate) fn add_gas(&mut self, used: u64) {
         self.gas_used = self.gas_used.wrapping_add(used);
     }
 

@@ -19,7 +19,7 @@ impl CurrentDay {
     /// The day of the next block, which begins with a transaction. Where times decrease, which no consensus rule allows, the
     /// block counts for the day of the one before.
     #[must_use]
-    pub fn of_next_block(current: Option<Self>, timestamp: u64, first_transaction: u64) -> Self {
+    pub(crate) fn of_next_block(current: Option<Self>, timestamp: u64, first_transaction: u64) -> Self {
         let next = Self::new(timestamp, first_transaction);
         current.filter(|current| current.number >= next.number).unwrap_or(next)
     }

@@ -38,7 +38,7 @@ enum Value {
 impl Auxdata {
     /// Parses the end of code; None if there is no valid auxdata.
     #[must_use]
-    pub fn at_end_of(code: &[u8]) -> Option<Self> {
+    pub(crate) fn at_end_of(code: &[u8]) -> Option<Self> {
         let map_end = code.len().checked_sub(LENGTH_BYTES)?;
         let length = usize::from(u16::from_be_bytes(code.get(map_end..)?.try_into().ok()?));
         let found = Self::starting_at(code, map_end.checked_sub(length)?)?;
@@ -47,7 +47,7 @@ impl Auxdata {
 
     /// Parses auxdata that starts at an offset: a map followed by the map's length.
     #[must_use]
-    pub fn starting_at(code: &[u8], start: usize) -> Option<Self> {
+    pub(crate) fn starting_at(code: &[u8], start: usize) -> Option<Self> {
         let mut reader = Cbor { rest: code.get(start..)? };
         let entries = reader.map()?;
         let length = code.len() - start - reader.rest.len();
@@ -89,7 +89,7 @@ impl Auxdata {
 
     /// Whether both have the same fields with the same lengths.
     #[must_use]
-    pub fn has_shape_of(&self, other: &Self) -> bool {
+    pub(crate) fn has_shape_of(&self, other: &Self) -> bool {
         let shape = |entry: &Entry| match &entry.value {
             Value::Bytes(bytes) => (entry.key.clone(), 0, bytes.len()),
             Value::Text(text) => (entry.key.clone(), 1, text.len()),

@@ -51,7 +51,7 @@ pub struct LibraryLink {
 impl CompiledCode {
     /// Parses the compiler's hexadecimal output with placeholders; None if it is invalid.
     #[must_use]
-    pub fn from_text(text: &str) -> Option<Self> {
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
         let mut plain = String::with_capacity(text.len());
         let mut links = Vec::new();
         let mut rest = text;

@@ -94,7 +94,7 @@ impl CompilerVersion {
 
     /// The full version without the prefix of Vyper.
     #[must_use]
-    pub fn without_language(&self) -> String {
+    pub(crate) fn without_language(&self) -> String {
         let number = self.number();
         match &self.commit {
             Some(commit) => format!("{number}+commit.{commit}"),

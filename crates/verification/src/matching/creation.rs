@@ -18,7 +18,10 @@ use crate::{Auxdata, CompiledCode, CompiledContract, LibraryLink};
 /// The compiled creation code, and where it may differ between deployments. None for a contract without code: an empty
 /// template would be a prefix of any creation code.
 #[must_use]
-pub fn creation_template(compiled: &CompiledContract, altered: Option<&CompiledContract>) -> Option<CreationTemplate> {
+pub(crate) fn creation_template(
+    compiled: &CompiledContract,
+    altered: Option<&CompiledContract>,
+) -> Option<CreationTemplate> {
     if compiled.creation.bytes.is_empty() || compiled.runtime.bytes.is_empty() {
         return None;
     }
@@ -46,7 +49,7 @@ pub fn creation_template(compiled: &CompiledContract, altered: Option<&CompiledC
 /// constructor arguments in the standard encoding.
 ///
 /// `linked` are the libraries of the runtime code: a library has the same address in both.
-pub fn compare_creation(
+pub(crate) fn compare_creation(
     template: &CreationTemplate,
     abi: &str,
     on_chain: &[u8],

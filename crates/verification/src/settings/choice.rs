@@ -12,7 +12,7 @@ pub struct Optimizer {
 }
 
 impl Optimizer {
-    pub const OFF: Self = Self { enabled: false, runs: 200 };
+    pub(crate) const OFF: Self = Self { enabled: false, runs: 200 };
 
     #[must_use]
     pub const fn on(runs: u32) -> Self {

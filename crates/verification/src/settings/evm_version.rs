@@ -98,7 +98,7 @@ impl EvmVersion {
 
     /// The default of a compiler; None for compilers without the setting.
     #[must_use]
-    pub fn default_of(compiler: &CompilerVersion) -> Option<Self> {
+    pub(crate) fn default_of(compiler: &CompilerVersion) -> Option<Self> {
         let since = [
             ((0, 8, 31), Self::Osaka),
             ((0, 8, 30), Self::Prague),

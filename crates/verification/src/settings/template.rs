@@ -61,12 +61,12 @@ impl MetadataTemplate {
     }
 
     #[must_use]
-    pub fn has_one_file(&self) -> bool {
+    pub(crate) fn has_one_file(&self) -> bool {
         self.paths.is_some()
     }
 
     #[must_use]
-    pub fn names_evm_version(&self) -> bool {
+    pub(crate) fn names_evm_version(&self) -> bool {
         self.evm_version.is_some()
     }
 
