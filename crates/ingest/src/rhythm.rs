@@ -7,7 +7,7 @@ use tokio::time::Instant;
 /// Commits in the sliding window.
 const WINDOW: usize = 32;
 /// Minimum number of blocks.
-const FEWEST: u64 = 10;
+const MIN_BLOCKS: u64 = 10;
 /// Shorter gaps are never too long, even on a fast chain.
 const MIN_LIMIT: Duration = Duration::from_secs(30);
 /// Block times after which a gap is too long ...
@@ -51,7 +51,7 @@ impl Rhythm {
         let ((first, _), (last, _)) = (self.arrivals.front()?, self.arrivals.back()?);
         let observed = last.duration_since(*first);
         let blocks: u64 = self.arrivals.iter().skip(1).map(|(_, blocks)| blocks).sum();
-        if blocks < FEWEST || observed < required.observed_for {
+        if blocks < MIN_BLOCKS || observed < required.observed_for {
             return None;
         }
         let block_time = observed / u32::try_from(blocks).ok()?;

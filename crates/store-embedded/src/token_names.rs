@@ -5,12 +5,12 @@ use domain::TokenMetadata;
 use crate::keys::{AddressId, Key, id_bytes};
 
 /// Bytes of a name that are indexed.
-const LONGEST: usize = 40;
+const MAX_NAME_BYTES: usize = 40;
 
 /// Normalizes a name for comparison: lower case, truncated.
 pub(crate) fn folded(text: &str) -> Vec<u8> {
     let mut folded = text.trim().to_lowercase().into_bytes();
-    folded.truncate(LONGEST);
+    folded.truncate(MAX_NAME_BYTES);
     folded
 }
 

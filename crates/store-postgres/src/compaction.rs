@@ -25,7 +25,7 @@ const MERGED_ENTRIES: usize = 256;
 /// Ids of transactions, transfers or trades that are merged at once.
 const STEP: u64 = 50_000;
 /// Fewer are left until there are more: each merge writes runs again that were merged before.
-const SMALLEST_STEP: u64 = 5_000;
+const MIN_STEP: u64 = 5_000;
 /// Earlier runs of a list that may be merged with new ones. They double in size, so that a run is written again only a few
 /// times.
 const EARLIER_RUNS: i64 = 8;
@@ -87,7 +87,7 @@ async fn compact_list(tx: &Transaction<'_>, list: ListTable, all: bool) -> Resul
     let below = get(tx, sql, &[&list.name()]).await?.u64(0)?;
     let Some(end) = first_revertible(tx, list).await? else { return Ok(Compacted::default()) };
     let left = end.saturating_sub(below);
-    if left == 0 || (left < SMALLEST_STEP && !all) {
+    if left == 0 || (left < MIN_STEP && !all) {
         return Ok(Compacted::default());
     }
     let upto = below + left.min(STEP);
@@ -101,7 +101,7 @@ async fn compact_list(tx: &Transaction<'_>, list: ListTable, all: bool) -> Resul
     let step = Compacted {
         runs_before: replaced.len() as u64,
         runs_after: merged.len() as u64,
-        has_more: upto < end && (end - upto >= SMALLEST_STEP || all),
+        has_more: upto < end && (end - upto >= MIN_STEP || all),
     };
     if !replaced.is_empty() {
         let (owners, seqs): (Vec<i64>, Vec<i64>) = replaced.into_iter().unzip();

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-const LARGEST: usize = 50;
+const MAX_CALLS: usize = 50;
 /// Accepted batches of the current size after which a larger one is tried again: the error may have had another cause.
 const ACCEPTED: usize = 1_000;
 
@@ -15,7 +15,7 @@ pub(crate) struct BatchSize {
 
 impl Default for BatchSize {
     fn default() -> Self {
-        Self { size: AtomicUsize::new(LARGEST), accepted: AtomicUsize::new(0) }
+        Self { size: AtomicUsize::new(MAX_CALLS), accepted: AtomicUsize::new(0) }
     }
 }
 
@@ -35,11 +35,11 @@ impl BatchSize {
     /// A batch was accepted, or calls were sent one by one. One below the current size proves nothing.
     pub(crate) fn accepted(&self, calls: usize) {
         let size = self.get();
-        if size >= LARGEST || calls < size || self.accepted.fetch_add(1, Ordering::Relaxed) + 1 < ACCEPTED {
+        if size >= MAX_CALLS || calls < size || self.accepted.fetch_add(1, Ordering::Relaxed) + 1 < ACCEPTED {
             return;
         }
         self.accepted.store(0, Ordering::Relaxed);
-        self.size.fetch_max((size * 2).min(LARGEST), Ordering::Relaxed);
+        self.size.fetch_max((size * 2).min(MAX_CALLS), Ordering::Relaxed);
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
         batch.accepted(24);
         assert_eq!(batch.rejected(24), 12);
         (0..10 * ACCEPTED).for_each(|_| batch.accepted(50));
-        assert_eq!(batch.get(), LARGEST);
+        assert_eq!(batch.get(), MAX_CALLS);
     }
 
     #[test]

@@ -26,14 +26,14 @@ mod tests {
     use super::*;
 
     const TOLERATED: f64 = 0.2;
-    const ENOUGH: f64 = 4.0;
+    const MIN_EXCESS: f64 = 4.0;
 
     /// How often failures were enough, for one failure in `every` calls.
     fn found(every: usize, calls: usize) -> usize {
         let mut share = FailureShare::default();
         let mut failed = |call: usize| {
             if call.is_multiple_of(every) {
-                return share.failed(ENOUGH);
+                return share.failed(MIN_EXCESS);
             }
             share.succeeded(TOLERATED);
             false

@@ -11,7 +11,7 @@ pub(super) const MAX_HEDGES: usize = 4;
 pub(super) const FIRST_DELAY: Duration = Duration::from_secs(1);
 const MIN_DELAY: Duration = Duration::from_millis(200);
 /// A response is late after this multiple of the usual latency.
-const LATE: u32 = 3;
+const LATE_FACTOR: u32 = 3;
 /// A request may be repeated for every so many that ended: a node that is slow as a whole must not get more load.
 const ENDED_PER_HEDGE: u32 = 8;
 /// Hedges at most after a time without any.
@@ -19,7 +19,7 @@ const BURST: u32 = 20;
 
 /// How long to wait for a response before the request is repeated.
 pub(super) fn delay(usual_latency: Duration) -> Duration {
-    (usual_latency * LATE).max(MIN_DELAY)
+    (usual_latency * LATE_FACTOR).max(MIN_DELAY)
 }
 
 /// A budget, in requests that ended.

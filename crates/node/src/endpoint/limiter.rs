@@ -35,7 +35,7 @@ const STALLED: f64 = 4.0;
 /// The share of failures that is no overload: some nodes fail now and then, busy or not.
 const TOLERATED: f64 = 0.25;
 /// Failures beyond the tolerated share that show an overload.
-const ENOUGH: f64 = 4.0;
+const MIN_EXCESS: f64 = 4.0;
 
 /// Slow start: doubles until the node shows a limit. From then on the limit grows by an eighth per window, and is halved
 /// on overload.
@@ -161,7 +161,7 @@ impl Limiter {
     fn overloaded(&self, since: Instant) {
         let mut state = self.state();
         // Requests from before the last cut say nothing about the current limit.
-        if state.last_cut.is_none_or(|cut| since >= cut) && state.failures.failed(ENOUGH) {
+        if state.last_cut.is_none_or(|cut| since >= cut) && state.failures.failed(MIN_EXCESS) {
             self.cut(&mut state);
         }
     }

@@ -1,4 +1,4 @@
-//! Whether rows are of the form of their tables, for a verification.
+//! Whether rows are of the form of their tables, for a check of the store.
 
 use store::StoreError;
 

@@ -26,7 +26,7 @@ pub(super) const TOLERATED: f64 = 0.2;
 /// The same once a rate was learned: it is exceeded by little at a time.
 pub(super) const TOLERATED_AT_RATE: f64 = 0.1;
 /// Rejections beyond the tolerated share that make a limit.
-pub(super) const ENOUGH: f64 = 4.0;
+pub(super) const MIN_EXCESS: f64 = 4.0;
 /// The pause after rejections without any response: it doubles, up to the second value.
 pub(super) const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 pub(super) const MAX_BACKOFF: Duration = Duration::from_secs(1);
@@ -165,7 +165,7 @@ impl State {
         }
         // At a low rate there are few requests to count.
         let enough = if self.backoff.is_zero() {
-            self.rate.map_or(ENOUGH, |rate| (rate / 10.0).clamp(1.0, ENOUGH))
+            self.rate.map_or(MIN_EXCESS, |rate| (rate / 10.0).clamp(1.0, MIN_EXCESS))
         } else {
             1.0
         };
