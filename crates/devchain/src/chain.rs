@@ -244,11 +244,7 @@ impl DevChain {
         self.simulation(call, at)?.output()
     }
 
-    /// The smallest gas limit with which the call succeeds on the latest state.
-    pub(crate) fn estimate_gas(&self, call: &Call) -> Result<u64, CallError> {
-        self.estimate_gas_at(call, BlockNumberOrTag::Latest)
-    }
-
+    /// The smallest gas limit with which the call succeeds on the state after a block.
     pub(crate) fn estimate_gas_at(&self, call: &Call, at: impl Into<BlockId>) -> Result<u64, CallError> {
         self.simulation(call, at)?.estimate()
     }

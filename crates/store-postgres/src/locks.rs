@@ -8,7 +8,7 @@ use tokio_postgres::Client;
 use crate::error::store_error;
 
 /// How often the holder of a lock shows that it runs.
-pub(crate) const BEAT: Duration = Duration::from_secs(1);
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(1);
 /// The holder of a lock whose heartbeat is older loses it.
 const SILENT_AFTER: Duration = Duration::from_secs(8);
 

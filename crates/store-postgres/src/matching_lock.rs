@@ -40,7 +40,7 @@ impl MatchingLock {
             let Self { client, connection } = self;
             let beating = async {
                 while locks::write_heartbeat(client, locks::MATCHING).await.is_ok() {
-                    tokio::time::sleep(locks::BEAT).await;
+                    tokio::time::sleep(locks::HEARTBEAT).await;
                 }
             };
             tokio::select! {

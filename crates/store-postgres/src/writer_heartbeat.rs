@@ -5,7 +5,7 @@ use tokio::task::AbortHandle;
 
 use crate::{
     database::Database,
-    locks::{BEAT, WRITER, beat},
+    locks::{HEARTBEAT, WRITER, write_heartbeat},
     writer::Writers,
 };
 
@@ -22,7 +22,7 @@ impl WriterHeartbeat {
                 {
                     tracing::debug!(%error, "cannot show that the writer runs");
                 }
-                tokio::time::sleep(BEAT).await;
+                tokio::time::sleep(HEARTBEAT).await;
             }
         });
         Self(task.abort_handle())
@@ -36,5 +36,5 @@ impl Drop for WriterHeartbeat {
 }
 
 async fn beat_with(database: &Database) -> Result<(), StoreError> {
-    beat(&*database.connection().await?, WRITER).await
+    write_heartbeat(&*database.connection().await?, WRITER).await
 }
