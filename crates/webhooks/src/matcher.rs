@@ -4,21 +4,17 @@ mod events;
 mod internal;
 mod retract;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use domain::{
-    Block, BlockId, BlockNumber, BlockRange, BlockRef, Order, PageRequest, SyncStatus, TokenPrefix, Transaction,
-    TransactionFilter, Transfer, TransferFilter, WebhookId,
+    Block, BlockId, BlockNumber, BlockRange, BlockRef, Order, PageRequest, SyncStatus, TokenPrefix, WebhookId,
 };
 use futures::future::BoxFuture;
 use store::{ChainReader, EnqueueError, MatchedBlock, Matches, NewEvent, Part, StoreError, WebhookRecords};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use self::events::Content;
 use crate::{Wake, clock, watch::Watch};
 
 /// Maximum blocks and approximate maximum transactions of one step.
@@ -61,14 +57,6 @@ enum Step {
     AtTip,
     /// The cursor is at the tip, but blocks below it are not traced yet.
     Untraced,
-}
-
-/// The content of some blocks, read from one branch.
-struct Content {
-    blocks: Vec<Block>,
-    transactions: Vec<Transaction>,
-    /// By block number and transaction index.
-    transfers: BTreeMap<(BlockNumber, u32), Vec<Transfer>>,
 }
 
 impl Matcher {
@@ -220,45 +208,9 @@ impl Matcher {
         }
         let range = BlockRange { from: Some(first.number), to: Some(last.number) };
         let last = last.id();
-        let transactions = self.read_transactions(range).await?;
-        let transfers = self.read_transfers(range).await?;
+        let content = self.read_content(blocks, range).await?;
         // Everything was read from this branch if its last block is still canonical.
-        Ok(if self.is_canonical(last).await? { Some(Content { blocks, transactions, transfers }) } else { None })
-    }
-
-    async fn read_transactions(&self, blocks: BlockRange) -> Result<Vec<Transaction>, StoreError> {
-        let filter = TransactionFilter { blocks, ..TransactionFilter::default() };
-        let mut transactions = Vec::new();
-        loop {
-            let offset = transactions.len() as u64;
-            let page = PageRequest { offset, limit: PAGE, order: Order::OldestFirst };
-            let mut found = self.chain.list_transactions(&filter, page).await?.items;
-            if found.is_empty() {
-                return Ok(transactions);
-            }
-            transactions.append(&mut found);
-        }
-    }
-
-    async fn read_transfers(
-        &self,
-        blocks: BlockRange,
-    ) -> Result<BTreeMap<(BlockNumber, u32), Vec<Transfer>>, StoreError> {
-        let filter = TransferFilter { blocks, ..TransferFilter::default() };
-        let mut transfers: BTreeMap<_, Vec<Transfer>> = BTreeMap::new();
-        let mut offset = 0;
-        loop {
-            let page = PageRequest { offset, limit: PAGE, order: Order::OldestFirst };
-            let found = self.chain.list_transfers(&filter, page).await?.items;
-            if found.is_empty() {
-                return Ok(transfers);
-            }
-            offset += found.len() as u64;
-            for transfer in found {
-                let key = (transfer.block_number, transfer.event.tx_index);
-                transfers.entry(key).or_default().push(transfer);
-            }
-        }
+        Ok(if self.is_canonical(last).await? { Some(content) } else { None })
     }
 
     async fn enqueue(

@@ -1,17 +1,18 @@
-//! Turns block content into messages for watchers.
+//! Reads what blocks contain, and turns it into messages for watchers.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{BTreeMap, HashMap, hash_map::Entry},
     time::Duration,
 };
 
 use domain::{
-    Address, Block, BlockNumber, BlockRef, EventIdentity, EventKind, EventLocation, TokenMetadata, Transfer, WebhookId,
+    Address, Block, BlockNumber, BlockRange, BlockRef, EventIdentity, EventKind, EventLocation, Order, PageRequest,
+    TokenMetadata, Transaction, TransactionFilter, Transfer, TransferFilter, WebhookId,
 };
 use store::{NewEvent, Orphaning, Part, Recipient, StoreError};
 use tokio::time::Instant;
 
-use super::{Content, Matcher, Step};
+use super::{Matcher, PAGE, Step};
 use crate::{payload, watch::Watch};
 
 /// Messages queued in one write; bounds memory, since a block may produce any number of them.
@@ -41,7 +42,57 @@ struct Batch<'a> {
     messages: usize,
 }
 
+/// The content of some blocks, read from one branch.
+pub(super) struct Content {
+    blocks: Vec<Block>,
+    transactions: Vec<Transaction>,
+    /// By block number and transaction index.
+    transfers: BTreeMap<(BlockNumber, u32), Vec<Transfer>>,
+}
+
 impl Matcher {
+    /// Reads what these blocks contain. The caller checks that all of it is of one branch.
+    pub(super) async fn read_content(&self, blocks: Vec<Block>, range: BlockRange) -> Result<Content, StoreError> {
+        let transactions = self.read_transactions(range).await?;
+        let transfers = self.read_transfers(range).await?;
+        Ok(Content { blocks, transactions, transfers })
+    }
+
+    async fn read_transactions(&self, blocks: BlockRange) -> Result<Vec<Transaction>, StoreError> {
+        let filter = TransactionFilter { blocks, ..TransactionFilter::default() };
+        let mut transactions = Vec::new();
+        loop {
+            let offset = transactions.len() as u64;
+            let page = PageRequest { offset, limit: PAGE, order: Order::OldestFirst };
+            let mut found = self.chain.list_transactions(&filter, page).await?.items;
+            if found.is_empty() {
+                return Ok(transactions);
+            }
+            transactions.append(&mut found);
+        }
+    }
+
+    async fn read_transfers(
+        &self,
+        blocks: BlockRange,
+    ) -> Result<BTreeMap<(BlockNumber, u32), Vec<Transfer>>, StoreError> {
+        let filter = TransferFilter { blocks, ..TransferFilter::default() };
+        let mut transfers: BTreeMap<_, Vec<Transfer>> = BTreeMap::new();
+        let mut offset = 0;
+        loop {
+            let page = PageRequest { offset, limit: PAGE, order: Order::OldestFirst };
+            let found = self.chain.list_transfers(&filter, page).await?.items;
+            if found.is_empty() {
+                return Ok(transfers);
+            }
+            offset += found.len() as u64;
+            for transfer in found {
+                let key = (transfer.block_number, transfer.event.tx_index);
+                transfers.entry(key).or_default().push(transfer);
+            }
+        }
+    }
+
     /// Queues messages in chain order: a transaction, then its transfers. None if the watch list has changed.
     pub(super) async fn match_content(
         &self,
