@@ -56,10 +56,10 @@ async fn a_flipped_bit_in_a_table_is_found_with_its_rows() {
                 Err(StoreError::Damaged { .. }) => continue,
                 Err(other) => panic!("{other:?}"),
             };
-            let found = check(&store).await;
-            assert!(!found.faults.is_empty(), "{} part {part}", table.display());
-            let unreadable = found.faults.iter().filter(|fault| fault.found.contains("cannot be read"));
-            assert!(unreadable.clone().count() > 0, "{:?}", found.faults);
+            let checked = check(&store).await;
+            assert!(!checked.faults.is_empty(), "{} part {part}", table.display());
+            let unreadable = checked.faults.iter().filter(|fault| fault.found.contains("cannot be read"));
+            assert!(unreadable.clone().count() > 0, "{:?}", checked.faults);
             with_blocks += unreadable.filter(|fault| fault.part == StorePart::Index && fault.blocks.is_some()).count();
             found += 1;
         }
