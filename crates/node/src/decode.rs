@@ -15,7 +15,7 @@ mod uncle;
 
 pub(crate) use block::{RawAccess, RawAuthorization, RawBlock, RawGenesis, RawHeader, RawTransaction, RawWithdrawal};
 pub(crate) use call_tree::RawCallTree;
-pub(crate) use envelope::{ErrorObject, ResponseError, decode, readable, split_batch};
+pub(crate) use envelope::{Decoded, Decoder, ErrorObject, ResponseError, decode, readable, split_batch};
 pub(crate) use flat::MAX_DEPTH;
 pub(crate) use flat::RawFlatCalls;
 pub(crate) use internal::{RawBlockCalls, RawCalls};

@@ -1,6 +1,8 @@
+use std::any::Any;
+
 use alloy_primitives::Bytes;
 use memchr::memchr2;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use sonic_rs::{JsonValueTrait, LazyValue};
 
 /// Longer revert data, in hexadecimal digits, is ignored.
@@ -63,6 +65,45 @@ fn revert_data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Byte
     let text = value.as_str().or_else(|| value.get("data").and_then(|inner| inner.as_str()));
     let hex = text.map(|text| text.strip_prefix("Reverted ").unwrap_or(text)).filter(|text| text.starts_with("0x"));
     Ok(hex.filter(|hex| hex.len() <= MAX_REVERT_DATA).and_then(|hex| hex.parse().ok()))
+}
+
+/// A result whose type only the caller knows.
+pub(crate) type Decoded = Box<dyn Any + Send>;
+
+/// How a result becomes a value: functions, so that what sends calls is compiled once and not for each type of result.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Decoder {
+    result: fn(&str) -> Result<Option<Decoded>, ResponseError>,
+    /// Reads the response and its result in one pass; None: the result is found first.
+    response: Option<fn(&[u8]) -> Result<Option<Decoded>, ResponseError>>,
+}
+
+impl Decoder {
+    pub(crate) fn of<T: DeserializeOwned + Send + 'static>() -> Self {
+        let result = |result: &str| sonic_rs::from_str::<Option<T>>(result).map(boxed).map_err(unreadable);
+        Self { result, response: None }
+    }
+
+    /// For long responses of which many come: the parser is compiled for whole responses, too.
+    pub(crate) fn in_one_pass<T: DeserializeOwned + Send + 'static>() -> Self {
+        Self { response: Some(|response| decode::<T>(response).map(boxed)), ..Self::of::<T>() }
+    }
+
+    /// None if the result is null.
+    pub(crate) fn read(self, response: &[u8]) -> Result<Option<Decoded>, ResponseError> {
+        if let Some(decode_response) = self.response {
+            return decode_response(response);
+        }
+        decode::<LazyValue<'_>>(response)?.map_or(Ok(None), |result| self.read_result(result.as_raw_str()))
+    }
+
+    pub(crate) fn read_result(self, result: &str) -> Result<Option<Decoded>, ResponseError> {
+        (self.result)(result)
+    }
+}
+
+fn boxed<T: Send + 'static>(value: Option<T>) -> Option<Decoded> {
+    value.map(|value| Box::new(value) as Decoded)
 }
 
 /// Decodes a response; None if the result is null.
@@ -143,7 +184,7 @@ struct BatchResponse<'a> {
 /// Sorts the responses of a batch into the order of its calls, whose ids start at `first_id`. Results stay JSON text.
 pub(crate) fn split_batch(response: &[u8], first_id: u64, calls: usize) -> Result<Vec<BatchItem>, ResponseError> {
     if is_object(response) {
-        let single = decode::<serde::de::IgnoredAny>(response);
+        let single = decode::<LazyValue<'_>>(response);
         return Err(single
             .err()
             .unwrap_or_else(|| ResponseError::Unreadable("a single response to a batch".to_owned())));

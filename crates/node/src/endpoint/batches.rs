@@ -1,18 +1,20 @@
 //! Many calls in few requests.
 
-use futures::future::{join_all, try_join_all};
+use futures::future::{BoxFuture, join_all, try_join_all};
 use serde::de::DeserializeOwned;
 
 use crate::{
-    decode::{ResponseError, split_batch},
+    decode::{Decoded, Decoder, ResponseError, split_batch},
     endpoint::{
         call::{Answered, Call, Request},
         retry::{RequestError, retry_request},
-        upstream::Upstream,
+        upstream::{Upstream, typed},
     },
     error::NodeError,
     rpc_error::{RpcErrorKind, kind_of},
 };
+
+type DecodedResult = Result<Option<Decoded>, NodeError>;
 
 #[derive(Debug, thiserror::Error)]
 enum BatchError {
@@ -47,16 +49,30 @@ impl Upstream {
     where
         T: DeserializeOwned + Send + 'static,
     {
+        let decoded = self.call_many_decoded(calls, Decoder::of::<T>()).await?;
+        Ok(calls.iter().zip(decoded).map(|(call, result)| typed(call, result?)).collect())
+    }
+
+    /// The part of many calls that does not depend on the type of their results, compiled once.
+    fn call_many_decoded<'a>(
+        &'a self,
+        calls: &'a [Call],
+        decoder: Decoder,
+    ) -> BoxFuture<'a, Result<Vec<DecodedResult>, NodeError>> {
+        Box::pin(self.in_batches(calls, decoder))
+    }
+
+    async fn in_batches(&self, calls: &[Call], decoder: Decoder) -> Result<Vec<DecodedResult>, NodeError> {
         loop {
             let size = self.capabilities.batch.get();
             if size <= 1 || calls.len() <= 1 || !self.transports.main.takes_batches() {
                 if calls.len() > 1 {
                     self.capabilities.batch.accepted(1);
                 }
-                let single = async |call: &Call| retry_request(self, self.lane(), |_| self.call(call)).await;
+                let single = async |call: &Call| retry_request(self, self.lane(), |_| self.call_decoded(call, decoder)).await;
                 return Ok(join_all(calls.iter().map(single)).await);
             }
-            let batch = async |chunk| retry_request(self, self.lane(), |_| self.call_batch(chunk)).await;
+            let batch = async |chunk| retry_request(self, self.lane(), |_| self.call_batch(chunk, decoder)).await;
             match try_join_all(calls.chunks(size).map(batch)).await {
                 Ok(chunks) => {
                     self.capabilities.batch.accepted(size.min(calls.len()));
@@ -71,12 +87,9 @@ impl Upstream {
         }
     }
 
-    async fn call_batch<T: DeserializeOwned>(
-        &self,
-        calls: &[Call],
-    ) -> Result<Vec<Result<Option<T>, NodeError>>, BatchError> {
+    async fn call_batch(&self, calls: &[Call], decoder: Decoder) -> Result<Vec<DecodedResult>, BatchError> {
         let Some(first) = calls.first() else { return Ok(Vec::new()) };
-        let answered = self.send_batch(first, calls).await;
+        let answered = self.send_batch(first, calls, decoder).await;
         match &answered {
             Ok(outcomes) => {
                 calls.iter().zip(outcomes).for_each(|(call, outcome)| self.metrics.ended(call.method, outcome));
@@ -90,11 +103,12 @@ impl Upstream {
         answered
     }
 
-    async fn send_batch<T: DeserializeOwned>(
+    async fn send_batch(
         &self,
         first: &Call,
         calls: &[Call],
-    ) -> Result<Vec<Result<Option<T>, NodeError>>, BatchError> {
+        decoder: Decoder,
+    ) -> Result<Vec<DecodedResult>, BatchError> {
         let method = first.method;
         let text = |first_id: u64| {
             let requests: Vec<String> = (first_id..).zip(calls).map(|(id, call)| call.request(id)).collect();
@@ -121,10 +135,7 @@ impl Upstream {
         }
         self.rate.answered();
         let outcomes = calls.iter().zip(items).map(|(call, item)| {
-            let result = item.map_err(ResponseError::Rpc).and_then(|result| {
-                sonic_rs::from_str(&result)
-                    .map_err(|_| ResponseError::Unreadable("unexpected type of result".to_owned()))
-            });
+            let result = item.map_err(ResponseError::Rpc).and_then(|result| decoder.read_result(&result));
             result.map_err(|error| self.response_error(call.method, error, sent))
         });
         Ok(outcomes.collect())

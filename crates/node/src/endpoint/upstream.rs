@@ -18,7 +18,7 @@ use tokio::{sync::watch, time::Instant};
 use crate::{
     address::Endpoint,
     config::NodeConfig,
-    decode::{ResponseError, decode},
+    decode::{Decoded, Decoder, ResponseError},
     endpoint::{
         call::{Answered, Call, Request},
         capabilities::Capabilities,
@@ -172,31 +172,47 @@ impl Upstream {
     where
         T: DeserializeOwned + Send + 'static,
     {
-        let outcome = match self.request(call).await {
-            Ok(Answered { response, sent, .. }) => self.read(call, response, sent).await,
-            Err(error) => Err(error),
-        };
-        self.metrics.ended(call.method, &outcome);
-        outcome
+        typed(call, self.call_decoded(call, Decoder::of::<T>()).await?)
     }
 
-    fn request<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Answered, NodeError>> {
-        Box::pin(async move {
-            let text = |id| call.request(id);
-            self.send(Request { call, calls: 1, lane: call.lane.unwrap_or(self.lane), text: &text }).await
-        })
-    }
-
-    /// Decodes a response: the only part of a call that is compiled for each type of result.
-    async fn read<T>(&self, call: &Call, response: Bytes, sent: Instant) -> Result<Option<T>, NodeError>
+    /// One call whose response is long and of a type that is often requested. Each such type has a parser of whole responses.
+    pub(crate) async fn call_in_one_pass<T>(&self, call: &Call) -> Result<Option<T>, NodeError>
     where
         T: DeserializeOwned + Send + 'static,
     {
+        typed(call, self.call_decoded(call, Decoder::in_one_pass::<T>()).await?)
+    }
+
+    /// The part of a call that does not depend on the type of the result, compiled once.
+    pub(super) fn call_decoded<'a>(
+        &'a self,
+        call: &'a Call,
+        decoder: Decoder,
+    ) -> BoxFuture<'a, Result<Option<Decoded>, NodeError>> {
+        Box::pin(async move {
+            let text = |id| call.request(id);
+            let request = Request { call, calls: 1, lane: call.lane.unwrap_or(self.lane), text: &text };
+            let outcome = match self.send(request).await {
+                Ok(Answered { response, sent, .. }) => self.read(call, response, sent, decoder).await,
+                Err(error) => Err(error),
+            };
+            self.metrics.ended(call.method, &outcome);
+            outcome
+        })
+    }
+
+    async fn read(
+        &self,
+        call: &Call,
+        response: Bytes,
+        sent: Instant,
+        decoder: Decoder,
+    ) -> Result<Option<Decoded>, NodeError> {
         let result = if response.len() > LONG_RESPONSE {
-            let decoded = tokio::task::spawn_blocking(move || decode(&response)).await;
+            let decoded = tokio::task::spawn_blocking(move || decoder.read(&response)).await;
             decoded.unwrap_or_else(|error| Err(ResponseError::Unreadable(error.to_string())))
         } else {
-            decode(&response)
+            decoder.read(&response)
         };
         let is_refused = matches!(&result, Err(ResponseError::Rpc(error)) if kind_of(error) == RpcErrorKind::Limited);
         if !is_refused {
@@ -402,4 +418,10 @@ impl Upstream {
     pub(crate) fn supports_subscriptions(&self) -> bool {
         !self.transports.main.takes_batches()
     }
+}
+
+/// The result of a call as the type that its decoder made.
+pub(super) fn typed<T: 'static>(call: &Call, decoded: Option<Decoded>) -> Result<Option<T>, NodeError> {
+    let value = decoded.map(|decoded| decoded.downcast::<T>().map(|value| *value)).transpose();
+    value.map_err(|_| NodeError::invalid_response(call.method, "unexpected type of result"))
 }

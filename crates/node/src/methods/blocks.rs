@@ -159,15 +159,15 @@ async fn probe_block_receipts(upstream: Upstream, number: BlockNumber) {
 
 async fn block(upstream: &Upstream, number: BlockNumber, lane: Lane) -> Result<Option<RawBlock>, NodeError> {
     let call = Call::new(RpcMethod::GetBlockByNumber, format!(r#"["{number:#x}",true]"#)).in_lane(lane);
-    let Some(block) = upstream.call::<RawBlock>(&call).await? else { return Ok(None) };
+    let Some(block) = upstream.call_in_one_pass::<RawBlock>(&call).await? else { return Ok(None) };
     check_block(number, &block).map_err(|error| NodeError::invalid_response(RpcMethod::GetBlockByNumber, error))?;
     Ok(Some(block))
 }
 
 async fn block_receipts(upstream: &Upstream, params: String, lane: Lane) -> Result<Option<Vec<RawReceipt>>, NodeError> {
     let (breaker, begun) = (&upstream.capabilities().block_receipts, Instant::now());
-    let receipts =
-        upstream.call(&Call::new(RpcMethod::GetBlockReceipts, params).in_lane(lane).within(breaker.timeout())).await?;
+    let call = Call::new(RpcMethod::GetBlockReceipts, params).in_lane(lane).within(breaker.timeout());
+    let receipts = upstream.call_in_one_pass(&call).await?;
     breaker.succeeded(begun.elapsed());
     Ok(receipts)
 }
