@@ -11,11 +11,11 @@ use std::num::NonZeroU32;
 use admission::Area;
 use axum::body::Bytes;
 pub(crate) use responses::{
-    BadBody, BadCall, BadParameter, BadProof, BadQuery, BadSource, CallFailed, CompilersUnavailable, ImagePending,
-    InProgress, KeyConflict, NeedsKey, NoArtifact, NoCode, NoImage, NoList, NoSuchAddress, NoSuchAddressOrToken,
-    NoSuchBlock, NoSuchDelivery, NoSuchJob, NoSuchKey, NoSuchToken, NoSuchTokenId, NoSuchTransaction, NoSuchWebhook,
-    NodeOrIndexUnavailable, NotOwner, NotTraced, NotVerified, TooManyVerifications, TooManyWebhooks, TopAccountsOff,
-    WebhookConflict, WebhookQuota,
+    BadBody, BadCall, BadParameter, BadProof, BadQuery, CallFailed, CompilersUnavailable, ImagePending, InProgress,
+    KeyConflict, NeedsKey, NoArtifact, NoCode, NoImage, NoList, NoSuchAddress, NoSuchAddressOrToken, NoSuchBlock,
+    NoSuchDelivery, NoSuchJob, NoSuchKey, NoSuchToken, NoSuchTokenId, NoSuchTransaction, NoSuchWebhook, NotOwner,
+    NotTraced, NotVerified, TooManyVerifications, TooManyWebhooks, TopAccountsOff, Unavailable, WebhookConflict,
+    WebhookQuota,
 };
 use utoipa::{
     IntoResponses, PartialSchema,
@@ -47,7 +47,7 @@ numbers are decimal strings. Times are UTC. Lists are newest first, tokens by nu
 ignored. HEAD is supported wherever GET is.
 
 Errors are problem documents (RFC 9457): `code` is stable, `field` names the invalid input; `error` repeats `code`, and \
-`message` repeats `detail`. Operations list the problems of their own; `default` stands for those that any operation may return. An unknown path returns 404 `route_not_found`; a known \
+`message` repeats `detail`. Operations list the codes of their own problems; `default` stands for those that any operation may return. An unknown path returns 404 `route_not_found`; a known \
 path with another method returns 405 `method_not_allowed` with `Allow`. A 503 has `Retry-After`.
 
 A response with totals or counts has `firstIndexedBlock` and `complete`: if the index does not begin with the first block of \
@@ -110,6 +110,7 @@ pub(crate) fn complete(document: &mut OpenApi, access: OwnerAccess, index: &Inde
     components.schemas.insert("Problem".to_owned(), Problem::schema());
     components.schemas.insert("ProblemCode".to_owned(), ProblemCode::schema());
     components.schemas.values_mut().for_each(schemas::lift_descriptions);
+    components.schemas.values_mut().for_each(schemas::drop_bounds);
     components.parameters = parameters::components();
     components.responses = responses::components();
     let key = ApiKeyValue::with_description("X-API-Key", "A key from POST /api/v1/keys");

@@ -68,7 +68,7 @@ pub use nft_metadata::{ImageFile, MetadataState, NftAttribute, NftDetail, NftMet
 pub use pending_transaction::{FoundTransaction, PendingTransaction};
 pub use problem::Problem;
 pub use query::{QueryEntity, QueryRecord, QueryResponse};
-pub use scalar::{Address, AnyCaseAddress, Decimal, Hash, PageNumber, PageSize, Receiver, Selector};
+pub use scalar::{Address, AnyCaseAddress, AnyCaseHash, Decimal, Hash, Receiver, Selector, Total};
 pub use stats::{Stats, StatsField};
 pub use time::Timestamp;
 pub use token::{BalanceSource, ImitatedToken, Likeness, Token, TokenDetail, TokenField, TokenList, TokenType};

@@ -10,22 +10,14 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-// The subset of Markdown that descriptions use: paragraphs, tables, and code in backquotes.
+// The subset of Markdown that descriptions use: paragraphs, and code in backquotes.
 function prose(text) {
-  return (text ?? "").split(/\n\n+/).map((part) => (part.startsWith("|") ? proseTable(part) : make("p", {}, ...inline(part))));
+  return (text ?? "").split(/\n\n+/).map((part) => make("p", {}, ...inline(part)));
 }
 
 function inline(text) {
   const parts = (text ?? "").split(/`([^`]*)`/);
   return parts.map((part, index) => (index % 2 ? make("code", {}, part) : part));
-}
-
-function proseTable(text) {
-  const rows = text.split("\n").filter((line) => !/^[|\s:-]+$/.test(line));
-  const cells = (line) => line.split("|").slice(1, -1).map((cell) => cell.trim());
-  return make("table", {}, ...rows.map((line, index) =>
-    make("tr", {}, ...cells(line).map((cell) => make(index ? "td" : "th", {}, ...inline(cell)))),
-  ));
 }
 
 class Reference {
@@ -76,7 +68,7 @@ function parameterField(reference, parameter, id) {
   if (parameter.in === "path") input.value = example ?? schema.example ?? "";
   input.placeholder = String(example ?? schema.default ?? schema.example ?? "");
   const label = make("label", { htmlFor: id, className: parameter.required ? "required" : "" }, make("code", {}, parameter.name));
-  return make("div", { className: "field" }, label, input, make("small", {}, `${parameter.in}: `, ...inline(parameter.description)));
+  return make("div", { className: "field" }, label, input, make("small", {}, `${parameter.in}: `, ...inline(parameter.description ?? schema.description)));
 }
 
 // The fields of a body: a row per field, and a table per alternative.
@@ -207,9 +199,7 @@ function responses(reference, operation) {
     const response = reference.resolve(described);
     const [kind, content] = Object.entries(response.content ?? {})[0] ?? [];
     // The example of the schema of problems is one of another status.
-    const examples = content?.examples
-      ? Object.values(content.examples).map((example) => example.value)
-      : content && !kind.includes("problem") ? [reference.example(content.schema)] : [];
+    const example = kind && !kind.includes("problem") ? reference.example(content.schema) : undefined;
     const headers = Object.entries(response.headers ?? {}).map(([name, described]) => [name, reference.resolve(described)]);
     const rows = headers.map(([name, header]) =>
       make("tr", {}, make("th", {}, make("code", {}, name)), make("td", {}, header.description ?? ""), make("td", {}, make("code", {}, String(header.example ?? "")))),
@@ -220,7 +210,7 @@ function responses(reference, operation) {
       {},
       make("summary", {}, number, ...inline(response.description)),
       kind ? make("p", { className: "muted" }, kind) : null,
-      ...examples.map((example) => make("pre", {}, JSON.stringify(example, null, 2))),
+      example === undefined ? null : make("pre", {}, JSON.stringify(example, null, 2)),
       rows.length ? make("table", {}, ...rows) : null,
     );
   });

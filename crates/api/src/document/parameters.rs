@@ -24,7 +24,8 @@ pub(super) fn components() -> BTreeMap<String, RefOr<Parameter>> {
         named(&["BlockFrom", "BlockTo"], Blocks::into_params(|| None)),
         named(&["Owner"], OwnerParams::into_params(|| None)),
         named(&["Page", "Limit"], Paging::into_params(|| None)),
-        named(&["TokenAddress", "TokenId"], TokenIdPath::into_params(|| None)),
+        // The first one is an address in a path like all others.
+        named(&["TokenId"], TokenIdPath::into_params(|| None).split_off(1)),
         named(&["TransactionHash"], TransactionInPath::into_params(|| None)),
         named(&["WebhookId"], WebhookIdParam::into_params(|| None)),
         named(&[MIN_BLOCK], vec![min_block()]),
@@ -37,8 +38,8 @@ fn named(names: &[&str], parameters: Vec<Parameter>) -> Vec<(String, Parameter)>
 }
 
 fn min_block() -> Parameter {
-    let description = "The number of a block that the response must include, such as the X-Explorer-Block of an earlier one; \
-                       503 `block_not_reached` if it is not indexed within a second";
+    let description =
+        "The number of a block that the response must include; 503 `block_not_reached` after a second without it";
     ParameterBuilder::new()
         .name("X-Explorer-Min-Block")
         .parameter_in(ParameterIn::Header)

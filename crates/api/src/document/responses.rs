@@ -5,13 +5,10 @@ use std::collections::BTreeMap;
 use axum::http::StatusCode;
 use utoipa::{
     IntoResponses,
-    openapi::{
-        ContentBuilder, Header, HeaderBuilder, Object, Ref, RefOr, Response, ResponseBuilder, Type,
-        example::ExampleBuilder,
-    },
+    openapi::{ContentBuilder, Header, HeaderBuilder, Object, Ref, RefOr, Response, ResponseBuilder, Type},
 };
 
-use crate::error::{ApiError, ProblemCode};
+use crate::error::ProblemCode;
 
 type Responses = BTreeMap<String, RefOr<Response>>;
 
@@ -37,13 +34,10 @@ macro_rules! problem_responses {
 
 problem_responses! {
     BadParameter: "A parameter is invalid; `field` names it", [InvalidParameter, RepeatedParameter, MalformedUrl];
-    BadQuery: "The body is invalid; `field` names the invalid field", [
+    BadQuery: "The body is invalid; `field` says where", [
         InvalidParameter, RepeatedParameter, MalformedBody, UnknownField, FilterNotOffered,
     ];
-    BadBody: "The body is invalid; `field` names the invalid field", [
-        InvalidParameter, RepeatedParameter, MalformedBody, MissingField, UnknownField,
-    ];
-    BadSource: "The body is invalid or names an unknown compiler; `field` names the invalid field", [
+    BadBody: "The body is invalid; `field` says where", [
         InvalidParameter, RepeatedParameter, MalformedBody, MissingField, UnknownField,
     ];
     BadCall: "The function or an argument is invalid; `field` names which", [
@@ -87,7 +81,7 @@ problem_responses! {
     TooManyVerifications: "The rate limit is exceeded, or the client has too many running and queued verifications", [
         RateLimited, TooManyVerifications,
     ];
-    NodeOrIndexUnavailable: "The index or the node is unavailable", [StoreUnavailable, NodeUnavailable, DeadlineExceeded];
+    Unavailable: "The index or the node is unavailable", [StoreUnavailable, NodeUnavailable, DeadlineExceeded];
     ImagePending: "The image is being fetched, or the index is unavailable", [ImagePending, StoreUnavailable, DeadlineExceeded];
     NoList: "The list of compilers is unavailable", [CompilerUnavailable, DeadlineExceeded];
     CompilersUnavailable: "The compiler, the node or the index is unavailable", [
@@ -99,7 +93,7 @@ problem_responses! {
 }
 
 /// The `default` response of operations that accept a key and are limited.
-pub(super) const OTHER_PROBLEM: &str = "OtherProblem";
+pub(super) const OTHER_PROBLEM: &str = "Other";
 /// The `default` response of all other operations.
 pub(super) const OTHER_FAILURE: &str = "OtherFailure";
 
@@ -113,23 +107,21 @@ pub(super) fn components() -> Responses {
 const PROBLEM_JSON: &str = "application/problem+json";
 
 fn problem(description: &str, codes: &[ProblemCode]) -> ResponseBuilder {
+    with_headers(problem_response(format!("{description}: {}", alternatives(codes))), codes)
+}
+
+fn problem_response(description: String) -> ResponseBuilder {
     let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
-    let response = ResponseBuilder::new()
-        .description(format!("{description}. `code` is {}", alternatives(codes)))
-        .content(PROBLEM_JSON, content);
-    with_headers(response, codes)
+    ResponseBuilder::new().description(description).content(PROBLEM_JSON, content)
 }
 
 fn other_problem() -> ResponseBuilder {
-    let advice = ", or send an API key in X-API-Key: the limit is higher with a key";
-    let reason =
-        "this request costs 1, but 0 are left of the 10 in a minute of one IP address without a key".to_owned();
     let response = any_of(&[
-        ("the API key is invalid", vec![ApiError::InvalidKey, ApiError::RevokedKey]),
-        url_too_long(),
-        ("the rate limit is exceeded", vec![ApiError::RateLimited { retry_after: 42, reason, advice }]),
-        internal_error(),
-        ("the index is unavailable", vec![ApiError::NoTip, ApiError::DeadlineExceeded]),
+        ("the API key is invalid", &[ProblemCode::InvalidKey, ProblemCode::RevokedKey]),
+        URL_TOO_LONG,
+        ("the rate limit is exceeded", &[ProblemCode::RateLimited]),
+        INTERNAL_ERROR,
+        ("the index is unavailable", &[ProblemCode::StoreUnavailable, ProblemCode::DeadlineExceeded]),
     ]);
     LIMIT_HEADERS
         .into_iter()
@@ -137,36 +129,24 @@ fn other_problem() -> ResponseBuilder {
 }
 
 fn other_failure() -> ResponseBuilder {
-    any_of(&[url_too_long(), internal_error()])
+    any_of(&[URL_TOO_LONG, INTERNAL_ERROR])
 }
 
-/// A reason, and the errors for it, which have the same status.
-type Case = (&'static str, Vec<ApiError>);
+/// A reason, and the codes for it, which have the same status.
+type Case = (&'static str, &'static [ProblemCode]);
 
-fn url_too_long() -> Case {
-    ("the URL is longer than 8192 bytes", vec![ApiError::UriTooLong])
-}
+const URL_TOO_LONG: Case = ("the URL is longer than 8192 bytes", &[ProblemCode::UriTooLong]);
+const INTERNAL_ERROR: Case = ("an internal error occurs", &[ProblemCode::InternalError]);
 
-fn internal_error() -> Case {
-    ("an internal error occurs", vec![ApiError::Panicked { message: String::new() }])
-}
-
-/// A response with one of several statuses, and an example of each.
+/// A response with one of several statuses.
 fn any_of(cases: &[Case]) -> ResponseBuilder {
-    let (mut texts, mut examples, mut all) = (Vec::new(), Vec::new(), Vec::new());
-    for (reason, errors) in cases {
-        let Some(first) = errors.first() else { continue };
-        let codes: Vec<ProblemCode> = errors.iter().map(ApiError::code).collect();
-        texts.push(format!("{} if {reason}: `code` is {}", first.code().status().as_u16(), alternatives(&codes)));
-        let example = ExampleBuilder::new().value(serde_json::to_value(first.problem()).ok()).build();
-        examples.push((first.code().text(), example));
-        all.extend(codes);
-    }
-    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).examples_from_iter(examples);
-    let response = ResponseBuilder::new()
-        .description(format!("What any operation may return. {}", texts.join(". ")))
-        .content(PROBLEM_JSON, content.build());
-    with_headers(response, &all)
+    let reasons = cases.iter().filter_map(|(reason, codes)| {
+        let status = codes.first()?.status().as_u16();
+        Some(format!("{status} if {reason}: {}", alternatives(codes)))
+    });
+    let reasons = reasons.collect::<Vec<_>>().join(". ");
+    let codes: Vec<ProblemCode> = cases.iter().flat_map(|(_, codes)| codes.iter().copied()).collect();
+    with_headers(problem_response(reasons), &codes)
 }
 
 /// Adds the headers that responses with these codes have of their own. Those that every response has are in the introduction.
@@ -175,11 +155,11 @@ fn any_of(cases: &[Case]) -> ResponseBuilder {
 fn with_headers(response: ResponseBuilder, codes: &[ProblemCode]) -> ResponseBuilder {
     let is_any = |status| codes.iter().any(|code| code.status() == status);
     let response = match is_any(StatusCode::UNAUTHORIZED) {
-        true => response.header("WWW-Authenticate", header("How to authenticate", "ApiKey header=\"X-API-Key\"")),
+        true => response.header("WWW-Authenticate", header("", "ApiKey header=\"X-API-Key\"")),
         false => response,
     };
     match is_any(StatusCode::TOO_MANY_REQUESTS) || is_any(StatusCode::SERVICE_UNAVAILABLE) {
-        true => response.header("Retry-After", header("Seconds to wait before the next try", "5")),
+        true => response.header("Retry-After", header("", "5")),
         false => response,
     }
 }
@@ -197,7 +177,7 @@ const LIMIT_HEADERS: [(&str, &str, &str); 6] = [
 fn header(description: &str, example: &str) -> Header {
     HeaderBuilder::new()
         .schema(Some(Object::with_type(Type::String)))
-        .description(Some(description))
+        .description((!description.is_empty()).then_some(description))
         .example(Some(example.into()))
         .build()
 }

@@ -20,3 +20,21 @@ pub(super) fn lift_descriptions(schema: &mut RefOr<Schema>) {
         _ => {}
     }
 }
+
+/// Removes what follows from the types of the fields of responses: that a number is not negative, that names are strings.
+pub(super) fn drop_bounds(schema: &mut RefOr<Schema>) {
+    let RefOr::T(schema) = schema else { return };
+    match schema {
+        Schema::AllOf(all) => all.items.iter_mut().for_each(drop_bounds),
+        // Only bodies of requests reject unknown fields.
+        Schema::Object(object) if object.additional_properties.is_none() => {
+            for field in object.properties.values_mut() {
+                if let RefOr::T(Schema::Object(field)) = field {
+                    field.minimum = None;
+                    field.property_names = None;
+                }
+            }
+        }
+        _ => {}
+    }
+}

@@ -24,7 +24,6 @@ pub(super) fn parse_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "only documentation: `ValidPath<Address>` parses the value")]
 pub(crate) struct AddressInPath {
-    /// The address in any letter case
     #[param(value_type = AnyCaseAddress)]
     address: Address,
 }
@@ -33,7 +32,6 @@ pub(crate) struct AddressInPath {
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct OwnerParams {
-    /// The owner's address; any letter case.
     #[param(value_type = AnyCaseAddress)]
     pub(crate) owner: Address,
 }

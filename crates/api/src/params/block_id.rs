@@ -9,7 +9,7 @@ use crate::error::ApiError;
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "only documentation: `ValidPath<BlockId>` parses the value")]
 pub(crate) struct BlockInPath {
-    /// The block's number, or its hash in any letter case
+    /// A hash may be in any letter case
     #[param(rename = "numberOrHash", value_type = String, pattern = "^([0-9]+|0x[0-9a-fA-F]{64})$", example = "21000000")]
     id: BlockId,
 }

@@ -8,10 +8,9 @@ use crate::error::ApiError;
 #[derive(Debug, Clone, Copy, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Blocks {
-    /// Only those from this block on.
     #[param(rename = "blockFrom", value_type = Option<u64>, minimum = 0, example = 1)]
     from: Option<BlockNumber>,
-    /// Only those up to this block, inclusive.
+    /// Inclusive.
     #[param(rename = "blockTo", value_type = Option<u64>, minimum = 0, example = 21_000_000)]
     to: Option<BlockNumber>,
 }

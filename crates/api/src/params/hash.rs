@@ -2,7 +2,7 @@ use domain::B256;
 use utoipa::IntoParams;
 
 use super::{Query, address::parse_bytes, path::FromPathSegment};
-use crate::error::ApiError;
+use crate::{error::ApiError, wire::AnyCaseHash};
 
 pub(super) fn parse_hash(text: &str) -> Option<B256> {
     parse_bytes(text).map(B256::new)
@@ -22,9 +22,7 @@ impl Query {
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "only documentation: `ValidPath<B256>` parses the value")]
 pub(crate) struct TransactionInPath {
-    /// The transaction's hash in any letter case
-    #[param(value_type = String, pattern = "^0x[0-9a-fA-F]{64}$",
-        example = "0x88e96d4537bea4d9c05d12549907b32561d3bf31f45aae734cdc119f13406cb6")]
+    #[param(value_type = AnyCaseHash)]
     hash: B256,
 }
 

@@ -15,7 +15,7 @@ const MAX_PAGE: u64 = (1 << 53) - 1;
 #[into_params(parameter_in = Query)]
 pub struct Paging {
     // Documented without a width, since numbers of any length are accepted.
-    /// The page number, starting at 1. A page past the end is empty.
+    /// A page past the end is empty.
     #[param(value_type = usize, required = false, minimum = 1, default = 1, example = 1)]
     page: u64,
     /// Entries per page. More than 100 is treated as 100.

@@ -17,10 +17,9 @@ const FIELD: &str = "id";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(crate) struct TokenIdPath {
-    /// The address of the token in any letter case
     #[param(rename = "address", value_type = AnyCaseAddress)]
     pub(crate) token: Address,
-    /// The id, a whole number below 2^256
+    /// Below 2^256
     #[param(value_type = Decimal, example = "1")]
     pub(crate) id: U256,
 }

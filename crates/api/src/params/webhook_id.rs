@@ -11,11 +11,7 @@ use crate::error::ApiError;
 /// The id of a webhook in a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoParams)]
 #[into_params(names("id"), parameter_in = Path)]
-pub(crate) struct WebhookIdParam(
-    /// The id of the webhook
-    #[param(value_type = usize, minimum = 0, example = 3)]
-    pub(crate) WebhookId,
-);
+pub(crate) struct WebhookIdParam(#[param(value_type = usize, minimum = 0, example = 3)] pub(crate) WebhookId);
 
 impl FromPathSegment for WebhookIdParam {
     const FIELD: &'static str = "id";

@@ -6,7 +6,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     ApiState,
-    document::{BadParameter, NoSuchAddress, NodeOrIndexUnavailable},
+    document::{BadParameter, NoSuchAddress, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{AddressInPath, Paging, ValidPath, ValidQuery},
@@ -20,11 +20,10 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_address)).routes(routes!(list_address_tokens))
 }
 
-/// Address detail
+/// One address
 ///
-/// An address that no indexed block contains is found if the node knows a balance, a nonce or code: with these,
-/// `txCount` 0, and null for `firstSeen` and `lastSeen`. If the node does not answer, the last known balance is returned; if
-/// none is known, the response is 503 `node_unavailable`.
+/// An address that no indexed block contains is found if the node knows a balance, a nonce or code. If the node does not answer,
+/// the last known balance is returned, or 503 `node_unavailable`.
 #[utoipa::path(
     get,
     path = "/addresses/{address}",
@@ -34,7 +33,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
         (status = 200, description = "The address", body = wire::AddressDetail),
         BadParameter,
         NoSuchAddress,
-        NodeOrIndexUnavailable
+        Unavailable
     )
 )]
 async fn get_address(
@@ -89,7 +88,7 @@ async fn get_unindexed(app: &ApiState, address: Address) -> Result<JsonResponse<
 
 /// Tokens held by an address
 ///
-/// Empty for an address without tokens or one that is not indexed. May lag the newest block by a moment.
+/// In the order of their first appearance on the chain. May lag the newest block by a moment.
 #[utoipa::path(
     get,
     path = "/addresses/{address}/tokens",
@@ -99,7 +98,7 @@ async fn get_unindexed(app: &ApiState, address: Address) -> Result<JsonResponse<
         Paging
     ),
     responses(
-        (status = 200, description = "A page of tokens with balances", body = wire::TokenBalanceList),
+        (status = 200, description = "A page", body = wire::TokenBalanceList),
         BadParameter
     )
 )]

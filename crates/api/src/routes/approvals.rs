@@ -18,15 +18,15 @@ pub(super) fn router() -> OpenApiRouter<App> {
 /// Approvals that an address gave
 ///
 /// Those that no event revoked: of amounts of BEP20 tokens, of single ids of BEP721 tokens, and of all ids of BEP721 and BEP1155
-/// tokens. Those first given last come first. The contracts of a page are asked what they still allow, since events do not tell
-/// how much was spent: `currentValue` and `isActive`, at `checkedBlock`. If the node does not answer, these are null.
+/// tokens. Those first given last come first. Events do not tell how much was spent: `currentValue` and `isActive` are from the
+/// contracts, at `checkedBlock`.
 #[utoipa::path(
     get,
     path = "/addresses/{address}/approvals",
     tag = "chain",
     params(AddressInPath, Paging),
     responses(
-        (status = 200, description = "A page of approvals", body = wire::ApprovalList),
+        (status = 200, description = "A page", body = wire::ApprovalList),
         BadParameter
     )
 )]

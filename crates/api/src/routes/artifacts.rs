@@ -7,7 +7,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::contracts::code_hash;
 use crate::{
     ApiState,
-    document::{BadParameter, NoArtifact, NodeOrIndexUnavailable, NotVerified},
+    document::{BadParameter, NoArtifact, NotVerified, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{AddressInPath, ValidPath},
@@ -36,7 +36,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
         (status = 200, description = "The metadata", body = wire::CompilerJson),
         BadParameter,
         NoArtifact,
-        NodeOrIndexUnavailable
+        Unavailable
     )
 )]
 async fn get_contract_metadata(
@@ -53,10 +53,10 @@ async fn get_contract_metadata(
     tag = "contracts",
     params(AddressInPath),
     responses(
-        (status = 200, description = "The storage layout", body = wire::CompilerJson),
+        (status = 200, description = "The layout", body = wire::CompilerJson),
         BadParameter,
         NoArtifact,
-        NodeOrIndexUnavailable
+        Unavailable
     )
 )]
 async fn get_contract_storage_layout(
@@ -74,10 +74,10 @@ async fn get_contract_storage_layout(
     tag = "contracts",
     params(AddressInPath),
     responses(
-        (status = 200, description = "The user documentation", body = wire::CompilerJson),
+        (status = 200, description = "The documentation", body = wire::CompilerJson),
         BadParameter,
         NoArtifact,
-        NodeOrIndexUnavailable
+        Unavailable
     )
 )]
 async fn get_contract_userdoc(
@@ -94,10 +94,10 @@ async fn get_contract_userdoc(
     tag = "contracts",
     params(AddressInPath),
     responses(
-        (status = 200, description = "The developer documentation", body = wire::CompilerJson),
+        (status = 200, description = "The documentation", body = wire::CompilerJson),
         BadParameter,
         NoArtifact,
-        NodeOrIndexUnavailable
+        Unavailable
     )
 )]
 async fn get_contract_devdoc(
@@ -114,10 +114,10 @@ async fn get_contract_devdoc(
     tag = "contracts",
     params(AddressInPath),
     responses(
-        (status = 200, description = "Input that compiles to the contract's code with the compiler in `compilerVersion` of the contract", body = wire::StandardJsonInput),
+        (status = 200, description = "It compiles to the code with the contract's `compilerVersion`", body = wire::StandardJsonInput),
         BadParameter,
         NotVerified,
-        NodeOrIndexUnavailable
+        Unavailable
     )
 )]
 async fn get_contract_standard_json(

@@ -5,7 +5,7 @@ use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    document::{BadParameter, NoSuchAddressOrToken, NodeOrIndexUnavailable},
+    document::{BadParameter, NoSuchAddressOrToken, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{AddressInPath, FromQuery, Query, ValidPath, ValidQuery},
@@ -20,7 +20,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct BalanceHistoryParams {
-    /// The balance in this token. Without it, that in the coin of the chain.
+    /// By default the coin of the chain.
     #[param(value_type = Option<wire::AnyCaseAddress>)]
     token: Option<Address>,
 }
@@ -33,23 +33,21 @@ impl FromQuery for BalanceHistoryParams {
 
 /// The balance of an address over time
 ///
-/// Computed from the newest balance and what moved before it: at most the newest 300 transactions and 300 internal
-/// transactions of the address, or for a token the newest 300 transfers. `completeFrom` says how far back that reaches. At
-/// most 100 points: the first one, each block that changed the balance, and the newest block; if these are more, the last one
-/// of each hundredth of the time.
-///
-/// Withdrawals of validators, rewards and coins that deposits brought are among what moved. `exact` is true if the node has the same
-/// balance at the first point as the sum; if it is false, `inexactReasons` says what is missing.
+/// Computed from the newest balance and what moved before it, withdrawals and new coins included: at most the newest 300
+/// transactions and 300 internal transactions of the address, or for a token the newest 300 transfers. `completeFrom` says how far
+/// back that reaches. At most 100 points: the first one, each block that changed the balance, and the newest block; if these are
+/// more, the last one of each hundredth of the time. `exact` is true if the node has the same balance at the first point as the
+/// sum; if it is false, `inexactReasons` says what is missing.
 #[utoipa::path(
     get,
     path = "/addresses/{address}/balance-history",
     tag = "chain",
     params(AddressInPath, BalanceHistoryParams),
     responses(
-        (status = 200, description = "Balances at the end of blocks", body = wire::BalanceHistory),
+        (status = 200, description = "The history", body = wire::BalanceHistory),
         BadParameter,
         NoSuchAddressOrToken,
-        NodeOrIndexUnavailable
+        Unavailable
     )
 )]
 async fn get_balance_history(

@@ -6,7 +6,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     ApiState,
-    document::{BadParameter, NoSuchBlock, NodeOrIndexUnavailable},
+    document::{BadParameter, NoSuchBlock, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{BlockInPath, Paging, ValidPath, ValidQuery},
@@ -27,7 +27,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     path = "/blocks",
     tag = "chain",
     params(Paging),
-    responses((status = 200, description = "A page of blocks", body = wire::BlockList), BadParameter)
+    responses((status = 200, description = "A page", body = wire::BlockList), BadParameter)
 )]
 async fn list_blocks(
     State(app): State<App>,
@@ -61,8 +61,7 @@ async fn get_block(
 
 /// The header of a block, and its blobs
 ///
-/// What the index does not have, as the node returns it: extra data, difficulty, roots, uncles, blobs. The block itself was checked
-/// against its hash when it was indexed.
+/// What the index does not have, as the node returns it.
 #[utoipa::path(
     get,
     path = "/blocks/{numberOrHash}/header",
@@ -72,7 +71,7 @@ async fn get_block(
         (status = 200, description = "The header", body = wire::BlockHeader),
         BadParameter,
         NoSuchBlock,
-        NodeOrIndexUnavailable
+        Unavailable
     )
 )]
 async fn get_block_header(

@@ -6,7 +6,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     ApiState,
-    document::{BadCall, BadParameter, CallFailed, NodeOrIndexUnavailable, NotVerified},
+    document::{BadCall, BadParameter, CallFailed, NotVerified, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{AddressInPath, Paging, ValidBody, ValidPath, ValidQuery},
@@ -28,7 +28,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     tag = "contracts",
     params(Paging),
     responses(
-        (status = 200, description = "A page of verified contracts, newest first", body = wire::ContractList),
+        (status = 200, description = "A page", body = wire::ContractList),
         BadParameter
     )
 )]
@@ -52,7 +52,7 @@ async fn list_contracts(
         (status = 200, description = "The contract", body = wire::VerifiedContract),
         BadParameter,
         NotVerified,
-        NodeOrIndexUnavailable
+        Unavailable
     )
 )]
 async fn get_contract(
@@ -87,7 +87,7 @@ pub(super) async fn code_hash(app: &ApiState, address: Address) -> Result<B256, 
         BadCall,
         NotVerified,
         CallFailed,
-        NodeOrIndexUnavailable
+        Unavailable
     )
 )]
 async fn call_contract(
@@ -98,7 +98,7 @@ async fn call_contract(
     call(&app, address, request).await
 }
 
-/// Calls a read-only function of a verified contract, with parameters in the URL
+/// The same call with parameters in the URL
 #[utoipa::path(
     get,
     path = "/contracts/{address}/call",
@@ -112,7 +112,7 @@ async fn call_contract(
         BadCall,
         NotVerified,
         CallFailed,
-        NodeOrIndexUnavailable
+        Unavailable
     )
 )]
 async fn call_contract_by_query(

@@ -24,14 +24,14 @@ pub(super) fn router() -> OpenApiRouter<App> {
 
 /// Withdrawals in a block, newest first
 ///
-/// Coins that left the stake of validators (EIP-4895). No transaction moves them.
+/// No transaction moves them.
 #[utoipa::path(
     get,
     path = "/blocks/{numberOrHash}/withdrawals",
     tag = "chain",
     params(BlockInPath, Paging),
     responses(
-        (status = 200, description = "A page of withdrawals", body = wire::WithdrawalList),
+        (status = 200, description = "A page", body = wire::WithdrawalList),
         BadParameter,
         NoSuchBlock
     )
@@ -52,7 +52,7 @@ async fn list_withdrawals_of_block(
     path = "/addresses/{address}/withdrawals",
     tag = "chain",
     params(AddressInPath, Paging),
-    responses((status = 200, description = "A page of withdrawals", body = wire::WithdrawalList), BadParameter)
+    responses((status = 200, description = "A page", body = wire::WithdrawalList), BadParameter)
 )]
 async fn list_withdrawals_of_address(
     State(app): State<App>,
@@ -67,15 +67,14 @@ async fn list_withdrawals_of_address(
 
 /// New coins in a block, newest first
 ///
-/// Rewards for the block and its uncles, as far as the rules of the chain are known, and coins that deposits brought from the
-/// chain below a rollup.
+/// Rewards, as far as the rules of the chain are known, and coins that deposits brought from the chain below a rollup.
 #[utoipa::path(
     get,
     path = "/blocks/{numberOrHash}/issuance",
     tag = "chain",
     params(BlockInPath, Paging),
     responses(
-        (status = 200, description = "A page of new coins", body = wire::IssuanceList),
+        (status = 200, description = "A page", body = wire::IssuanceList),
         BadParameter,
         NoSuchBlock
     )
@@ -92,14 +91,13 @@ async fn list_issuance_of_block(
 
 /// New coins for an address, newest first
 ///
-/// Rewards for blocks and uncles that it produced, as far as the rules of the chain are known, and coins that its deposits brought
-/// from the chain below a rollup.
+/// Rewards, as far as the rules of the chain are known, and coins that deposits brought from the chain below a rollup.
 #[utoipa::path(
     get,
     path = "/addresses/{address}/issuance",
     tag = "chain",
     params(AddressInPath, Paging),
-    responses((status = 200, description = "A page of new coins", body = wire::IssuanceList), BadParameter)
+    responses((status = 200, description = "A page", body = wire::IssuanceList), BadParameter)
 )]
 async fn list_issuance_of_address(
     State(app): State<App>,

@@ -18,7 +18,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     get,
     path = "/health",
     tag = "health",
-    responses((status = 200, description = "The process is alive; the body has the details", body = Health))
+    responses((status = 200, description = "The process is alive", body = Health))
 )]
 async fn get_health(State(app): State<App>) -> JsonResponse<Health> {
     response(health_of(&app))

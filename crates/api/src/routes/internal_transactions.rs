@@ -21,18 +21,14 @@ pub(super) fn router() -> OpenApiRouter<App> {
 struct ListInternalTransactionsParams {
     #[param(ignore)]
     paging: Paging,
-    /// Only those from or to this address, in any letter case.
+    /// The sender or the receiver.
     #[param(value_type = Option<wire::AnyCaseAddress>)]
     address: Option<Address>,
-    /// Only those from this address.
     #[param(rename = "fromAddress", value_type = Option<wire::AnyCaseAddress>)]
     from_address: Option<Address>,
-    /// Only those to this address.
     #[param(rename = "toAddress", value_type = Option<wire::AnyCaseAddress>)]
     to_address: Option<Address>,
-    /// Only those of this transaction.
-    #[param(rename = "txHash", value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{64}$",
-        example = "0x88e96d4537bea4d9c05d12549907b32561d3bf31f45aae734cdc119f13406cb6")]
+    #[param(rename = "txHash", value_type = Option<wire::AnyCaseHash>)]
     tx_hash: Option<B256>,
     #[param(ignore)]
     blocks: Blocks,
@@ -65,15 +61,15 @@ impl ListInternalTransactionsParams {
 
 /// Internal transactions, newest first
 ///
-/// Calls with a value, contract creations and self-destructs inside transactions, from traces of the node. They are traced
-/// behind the newest block, so that `completeFrom` and `completeTo` say for which blocks the list is complete.
+/// Calls with a value, contract creations and self-destructs inside transactions. They are traced behind the newest block:
+/// `completeFrom` and `completeTo` say for which blocks the list is complete.
 #[utoipa::path(
     get,
     path = "/internal-transactions",
     tag = "chain",
     params(Paging, ListInternalTransactionsParams, Blocks),
     responses(
-        (status = 200, description = "A page of internal transactions", body = wire::InternalTransactionList),
+        (status = 200, description = "A page", body = wire::InternalTransactionList),
         BadParameter
     )
 )]

@@ -2,7 +2,7 @@ use axum::{extract::State, http::StatusCode};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    document::{BadBody, BadParameter, BadProof, KeyConflict, NeedsKey, NoSuchKey, NodeOrIndexUnavailable, NotOwner},
+    document::{BadBody, BadParameter, BadProof, KeyConflict, NeedsKey, NoSuchKey, NotOwner, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     keys::{Caller, OwnerGuard},
@@ -22,7 +22,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     tag = "keys",
     params(OwnerParams),
     responses(
-        (status = 200, description = "The keys, newest first", body = wire::ApiKeyList),
+        (status = 200, description = "The keys", body = wire::ApiKeyList),
         BadParameter,
         NeedsKey,
         NotOwner
@@ -49,7 +49,7 @@ async fn list_keys(
         BadBody,
         BadProof,
         KeyConflict,
-        NodeOrIndexUnavailable
+        Unavailable
     )
 )]
 async fn create_key(
@@ -69,7 +69,7 @@ async fn create_key(
     delete,
     path = "/keys/{id}",
     tag = "keys",
-    params(("id" = usize, Path, description = "The id of the key", minimum = 0, example = 7)),
+    params(("id" = usize, Path, minimum = 0, example = 7)),
     responses(
         (status = 200, description = "The key is revoked", body = wire::RevokedKey),
         BadParameter,

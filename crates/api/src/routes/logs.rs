@@ -21,24 +21,17 @@ pub(super) fn router() -> OpenApiRouter<App> {
 struct ListLogsParams {
     #[param(ignore)]
     paging: Paging,
-    /// Only those of the contract at this address, in any letter case.
+    /// The contract that emitted them.
     #[param(value_type = Option<wire::AnyCaseAddress>)]
     address: Option<Address>,
-    /// Only those with this first topic: the hash of the event's signature, unless the event is anonymous.
-    #[param(value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{64}$",
-        example = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")]
+    /// The hash of the event's signature, unless the event is anonymous.
+    #[param(value_type = Option<wire::AnyCaseHash>, example = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")]
     topic0: Option<B256>,
-    /// Only those with this second topic.
-    #[param(value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{64}$",
-        example = "0x00000000000000000000000095222290dd7278aa3ddd389cc1e1d165cc4bafe5")]
+    #[param(value_type = Option<wire::AnyCaseHash>)]
     topic1: Option<B256>,
-    /// Only those with this third topic.
-    #[param(value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{64}$",
-        example = "0x00000000000000000000000095222290dd7278aa3ddd389cc1e1d165cc4bafe5")]
+    #[param(value_type = Option<wire::AnyCaseHash>)]
     topic2: Option<B256>,
-    /// Only those with this fourth topic.
-    #[param(value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{64}$",
-        example = "0x0000000000000000000000000000000000000000000000000000000000000001")]
+    #[param(value_type = Option<wire::AnyCaseHash>)]
     topic3: Option<B256>,
     #[param(ignore)]
     blocks: Blocks,
@@ -70,14 +63,14 @@ impl ListLogsParams {
 
 /// Logs, newest first
 ///
-/// The events that contracts emitted, by emitter and topics: a log must match all that are given.
+/// A log must match all that are given.
 #[utoipa::path(
     get,
     path = "/logs",
     tag = "chain",
     params(Paging, ListLogsParams, Blocks),
     responses(
-        (status = 200, description = "A page of logs", body = wire::LogList),
+        (status = 200, description = "A page", body = wire::LogList),
         BadParameter
     )
 )]

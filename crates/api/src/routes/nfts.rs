@@ -29,15 +29,14 @@ pub(super) fn router() -> OpenApiRouter<App> {
 
 /// Ids of a BEP721 or BEP1155 token
 ///
-/// Every id that was ever transferred, also burned ones; those that were first transferred last come first. Empty for a BEP20
-/// token.
+/// Every id that was ever transferred, also burned ones; those that were first transferred last come first.
 #[utoipa::path(
     get,
     path = "/tokens/{address}/ids",
     tag = "chain",
     params(AddressInPath, Paging),
     responses(
-        (status = 200, description = "A page of ids", body = wire::NftList),
+        (status = 200, description = "A page", body = wire::NftList),
         BadParameter,
         NoSuchToken
     )
@@ -54,8 +53,8 @@ async fn list_token_ids(
 
 /// One id of a BEP721 or BEP1155 token
 ///
-/// If the operator turned it on, with the metadata that its contract names. It is fetched when somebody asks for it; while that
-/// takes longer than a few seconds, its state is `pending`.
+/// If the operator turned it on, with the metadata that its contract names. It is fetched when somebody asks for it; if that takes
+/// longer than a few seconds, its state is `pending`.
 #[utoipa::path(
     get,
     path = "/tokens/{address}/ids/{id}",
@@ -79,14 +78,14 @@ async fn get_token_id(State(app): State<App>, path: TokenIdPath) -> Result<JsonR
 
 /// Fetches the metadata of an id again
 ///
-/// Not within five seconds after it was fetched. If it cannot be read now, metadata that was read before stays.
+/// Not within five seconds. If it cannot be read now, metadata that was read before stays.
 #[utoipa::path(
     post,
     path = "/tokens/{address}/ids/{id}/metadata",
     tag = "chain",
     params(TokenIdPath),
     responses(
-        (status = 200, description = "The id with its metadata", body = wire::NftDetail),
+        (status = 200, description = "The id", body = wire::NftDetail),
         BadParameter,
         NoSuchTokenId
     )
@@ -105,8 +104,7 @@ async fn refresh_token_id_metadata(
 
 /// Image of an id
 ///
-/// Only PNG, JPEG, GIF, WebP and AVIF files of up to 2 MiB. Fetched when somebody asks for it, from the host that the metadata
-/// names.
+/// Up to 2 MiB. Fetched when somebody asks for it, from the host that the metadata names.
 #[utoipa::path(
     get,
     path = "/tokens/{address}/ids/{id}/image",
@@ -147,7 +145,7 @@ async fn find_nft(app: &ApiState, path: TokenIdPath) -> Result<Nft, ApiError> {
     tag = "chain",
     params(TokenIdPath, Paging),
     responses(
-        (status = 200, description = "A page of holders", body = wire::HolderList),
+        (status = 200, description = "A page", body = wire::HolderList),
         BadParameter,
         NoSuchTokenId
     )
@@ -170,7 +168,7 @@ async fn list_token_id_holders(
     tag = "chain",
     params(TokenIdPath, Paging),
     responses(
-        (status = 200, description = "A page of transfers", body = wire::NftTransferList),
+        (status = 200, description = "A page", body = wire::NftTransferList),
         BadParameter,
         NoSuchTokenId
     )
@@ -188,14 +186,14 @@ async fn list_token_id_transfers(
 
 /// Ids of BEP721 and BEP1155 tokens held by an address
 ///
-/// Those that were first transferred last come first. Empty for an address without such tokens or one that is not indexed.
+/// Those that were first transferred last come first.
 #[utoipa::path(
     get,
     path = "/addresses/{address}/nfts",
     tag = "chain",
     params(AddressInPath, Paging),
     responses(
-        (status = 200, description = "A page of ids with amounts", body = wire::HeldNftList),
+        (status = 200, description = "A page", body = wire::HeldNftList),
         BadParameter
     )
 )]

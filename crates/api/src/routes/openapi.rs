@@ -36,7 +36,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     get,
     path = "/openapi.json",
     tag = "meta",
-    responses((status = 200, description = "The OpenAPI 3.1 description of the API", body = serde_json::Value))
+    responses((status = 200, description = "This document", body = serde_json::Value))
 )]
 async fn get_openapi(Extension(document): Extension<OpenApiDocument>, headers: HeaderMap) -> Response {
     let mut response = document.document.response_to(&headers);

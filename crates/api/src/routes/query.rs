@@ -17,23 +17,14 @@ pub(super) fn router() -> OpenApiRouter<App> {
 
 /// Filters and lists any entity
 ///
-/// Each entity has its own filters. A record must match all given filters:
-///
-/// | entity | filters |
-/// |---|---|
-/// | transactions | address, from, to, blockNumber, blockFrom, blockTo |
-/// | blocks | blockFrom, blockTo |
-/// | tokens | none |
-/// | token_transfers | address, from, to, tokenAddress, blockFrom, blockTo |
-/// | dex_trades | address, dex, blockFrom, blockTo |
-/// | logs | address, topic0, topic1, topic2, topic3, blockFrom, blockTo |
+/// Each entity has its own filters; tokens have none. A record must match all that are given.
 #[utoipa::path(
     post,
     path = "/query",
     tag = "chain",
     request_body(
         content = QueryBody,
-        description = "An entity, its filters, and the requested page. At most 64 KiB",
+        description = "At most 64 KiB",
         examples(
             ("transfers" = (summary = "Transfers of a token by an address", value = json!({
                 "entity": "token_transfers",
@@ -60,7 +51,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
         )
     ),
     responses(
-        (status = 200, description = "The matching records", body = wire::QueryResponse),
+        (status = 200, description = "The records", body = wire::QueryResponse),
         BadQuery
     )
 )]

@@ -21,7 +21,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     get,
     path = "/stats",
     tag = "chain",
-    responses((status = 200, description = "The statistics at the newest indexed block", body = wire::Stats))
+    responses((status = 200, description = "The statistics", body = wire::Stats))
 )]
 async fn get_stats(State(app): State<App>) -> Result<JsonResponse<wire::Stats>, ApiError> {
     let stats = wire::Stats::new(app.chain.stats().await?, app.chain.coverage().await?);
@@ -34,7 +34,7 @@ const MAX_DAYS: u32 = 366;
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ListDaysParams {
-    /// How many days, up to that of the newest block. More than 366 is treated as 366.
+    /// More than 366 is treated as 366.
     #[param(value_type = usize, required = false, minimum = 1, default = 30, example = 30)]
     days: u32,
 }

@@ -35,12 +35,12 @@ pub(super) fn router() -> OpenApiRouter<App> {
 
 /// New blocks as they are indexed, and the state of the index
 ///
-/// Server-sent events. The first `block` event has the newest block; each later one has the newest block after a change,
-/// which is a new block or the new tip after a reorg. If blocks arrive faster than the client reads, intermediate ones are
-/// skipped. `data` is a block, `id` its hash. A `status` event follows, after each change, and at least every 15 seconds: its `data`
-/// has `ok`, `text` (the state in a few words), and `phase`, `nodeReachable`, `chainChanged` and `chain` as in `/health`. Another
-/// `chain` than before means that the index has started over. Streams do not count against the rate limit; a client may have 32 open. When
-/// 2,000 streams are open in total, a client with few streams replaces the oldest stream of the client with the most.
+/// Server-sent events. A `block` event has the newest block, at first and after each new block or reorg: `data` is the block, `id` its
+/// hash. If blocks arrive faster than the client reads, intermediate ones are skipped. A `status` event follows, after each change,
+/// and at least every 15 seconds: its `data` has `ok`, `text` (the state in a few words), and `phase`, `nodeReachable`,
+/// `chainChanged` and `chain` as in `/health`. Another `chain` than before means that the index has started over. Streams do not
+/// count against the rate limit; a client may have 32 open. When 2,000 are open in total, a client with few streams replaces the
+/// oldest stream of the client with the most.
 #[utoipa::path(
     get,
     path = "/stream",
@@ -48,7 +48,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     responses(
         (
             status = 200,
-            description = "Events named `block`, and others named `status`",
+            description = "Events named `block` and `status`",
             body = wire::Block,
             content_type = "text/event-stream"
         )

@@ -15,13 +15,13 @@ pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list_tokens)).routes(routes!(get_token)).routes(routes!(list_holders))
 }
 
-/// Tokens, those with the most holders first
+/// Tokens by number of holders, then by address
 #[utoipa::path(
     get,
     path = "/tokens",
     tag = "chain",
     params(Paging),
-    responses((status = 200, description = "A page of tokens", body = wire::TokenList), BadParameter)
+    responses((status = 200, description = "A page", body = wire::TokenList), BadParameter)
 )]
 async fn list_tokens(
     State(app): State<App>,
@@ -67,7 +67,7 @@ async fn get_token(
         Paging
     ),
     responses(
-        (status = 200, description = "A page of holders", body = wire::HolderList),
+        (status = 200, description = "A page", body = wire::HolderList),
         BadParameter,
         NoSuchToken
     )

@@ -11,7 +11,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     ApiState,
-    document::{BadParameter, NoSuchTransaction, NodeOrIndexUnavailable},
+    document::{BadParameter, NoSuchTransaction, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{FromQuery, Paging, Query, TransactionInPath, ValidPath, ValidQuery},
@@ -33,7 +33,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
 struct ListTransactionsParams {
     #[param(ignore)]
     paging: Paging,
-    /// Only transactions from or to this address, in any letter case.
+    /// Only those from or to this address.
     #[param(value_type = Option<wire::AnyCaseAddress>)]
     address: Option<Address>,
 }
@@ -57,7 +57,7 @@ impl ListTransactionsParams {
     tag = "chain",
     params(Paging, ListTransactionsParams),
     responses(
-        (status = 200, description = "A page of transactions", body = wire::TransactionList),
+        (status = 200, description = "A page", body = wire::TransactionList),
         BadParameter
     )
 )]
@@ -73,8 +73,7 @@ async fn list_transactions(
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct GetTransactionParams {
-    /// Whether to find a transaction that is in no indexed block, but that the node has: with `pending` true and
-    /// `blockNumber` null.
+    /// Whether to find a transaction that the node has, but no indexed block.
     #[param(value_type = Option<bool>, example = false)]
     pending: bool,
 }
@@ -87,9 +86,7 @@ impl FromQuery for GetTransactionParams {
 
 /// One transaction
 ///
-/// With its call data, fees and logs, which are read from the node: they are null while it is unavailable. For a failed
-/// transaction, `error` and `revertReason` say why: from the trace, or from the same call on the state before the block; null
-/// if the node cannot tell.
+/// With its call data, fees and logs, which are read from the node. `error` and `revertReason` say why it failed.
 #[utoipa::path(
     get,
     path = "/transactions/{hash}",
@@ -99,7 +96,7 @@ impl FromQuery for GetTransactionParams {
         (status = 200, description = "The transaction", body = wire::FoundTransaction),
         BadParameter,
         NoSuchTransaction,
-        NodeOrIndexUnavailable
+        Unavailable
     )
 )]
 async fn get_transaction(

@@ -24,7 +24,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
 struct UserOperationParams {
     #[param(ignore)]
     paging: Paging,
-    /// What the address is to them: `sender` (the default) or `paymaster`.
+    /// `sender` by default.
     #[param(value_type = Option<String>, pattern = "^(sender|paymaster)$", example = "sender")]
     role: UserOperationRole,
 }
@@ -44,14 +44,14 @@ impl FromQuery for UserOperationParams {
 
 /// User operations of an account, newest first
 ///
-/// What it asked bundlers to execute (ERC-4337), or what it paid for as a paymaster: through the entry points of the versions 0.6,
-/// 0.7 and 0.8.
+/// What it asked bundlers to execute (ERC-4337), or paid for as a paymaster, through the entry points of the versions 0.6, 0.7
+/// and 0.8.
 #[utoipa::path(
     get,
     path = "/addresses/{address}/user-operations",
     tag = "chain",
     params(AddressInPath, Paging, UserOperationParams),
-    responses((status = 200, description = "A page of user operations", body = wire::UserOperationList), BadParameter)
+    responses((status = 200, description = "A page", body = wire::UserOperationList), BadParameter)
 )]
 async fn list_user_operations_of_address(
     State(app): State<App>,
@@ -70,7 +70,7 @@ async fn list_user_operations_of_address(
     tag = "chain",
     params(TransactionInPath, Paging),
     responses(
-        (status = 200, description = "A page of user operations", body = wire::UserOperationList),
+        (status = 200, description = "A page", body = wire::UserOperationList),
         BadParameter,
         NoSuchTransaction
     )

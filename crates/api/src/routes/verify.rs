@@ -16,7 +16,7 @@ use verification::VerifyError;
 use crate::{
     dialect::verify_client,
     document::{
-        BadParameter, BadSource, CompilersUnavailable, InProgress, NoCode, NoList, NoSuchJob, TooManyVerifications,
+        BadBody, BadParameter, CompilersUnavailable, InProgress, NoCode, NoList, NoSuchJob, TooManyVerifications,
     },
     error::ApiError,
     json_response::{Freshness, JsonResponse},
@@ -41,29 +41,28 @@ pub(super) fn router() -> OpenApiRouter<App> {
 
 /// Verifies a contract's source code
 ///
-/// The compiler settings are inferred from the code on the chain. If the source does not compile to that code, the response
-/// says what differs. May take a minute. Verifications are scheduled fairly between clients: a client without a key may have
-/// one running and two queued, a client with a key two and four. Equal requests share one verification, which goes on if the
-/// client disconnects. With `Prefer: respond-async`, the response is 202 with a job to poll.
+/// May take a minute. A client without a key may have one verification running and two queued, a client with a key two and four.
+/// Equal requests share one verification, which goes on if the client disconnects. With `Prefer: respond-async`, the response is
+/// 202 with a job to poll.
 #[utoipa::path(
     post,
     path = "/verify",
     tag = "contracts",
-    params(("Prefer" = Option<String>, Header, description = "`respond-async`: respond at once with a job", example = "respond-async")),
+    params(("Prefer" = Option<String>, Header, example = "respond-async")),
     request_body = wire::VerifyRequest,
     responses(
-        (status = 200, description = "Whether the source compiles to the code", body = wire::VerifyResponse),
+        (status = 200, description = "The verdict", body = wire::VerifyResponse),
         (
             status = 202,
-            description = "The job of the verification, with `Prefer: respond-async`",
+            description = "The job, with `Prefer: respond-async`",
             body = wire::VerifyJob,
             headers(
-                ("Location" = String, description = "Where to poll the job"),
-                ("Preference-Applied" = String, description = "`respond-async`"),
+                ("Location" = String, description = "To poll"),
+                ("Preference-Applied" = String),
                 ("Retry-After" = String, description = "Seconds to wait before the first poll"),
             )
         ),
-        BadSource,
+        BadBody,
         NoCode,
         InProgress,
         TooManyVerifications,
@@ -124,7 +123,6 @@ fn prefers_async(headers: &HeaderMap) -> bool {
     params((
         "id" = String,
         Path,
-        description = "The job's id",
         pattern = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
         example = "9f4c2a77-52c1-4d0e-8a4e-0d3f8a0b6c11"
     )),
@@ -148,7 +146,7 @@ async fn get_verify_job(
     path = "/verify/compilers",
     tag = "contracts",
     responses(
-        (status = 200, description = "Installed compilers, and those that are downloaded when first needed", body = wire::CompilerList),
+        (status = 200, description = "The compilers", body = wire::CompilerList),
         NoList
     )
 )]

@@ -39,7 +39,7 @@ async fn must_own(app: &App, guard: &OwnerGuard, id: WebhookId) -> Result<(), Ap
     tag = "webhooks",
     params(OwnerParams),
     responses(
-        (status = 200, description = "The webhooks, newest first", body = wire::WebhookList),
+        (status = 200, description = "The webhooks", body = wire::WebhookList),
         BadParameter,
         NeedsKey,
         NotOwner
@@ -91,7 +91,7 @@ async fn create_webhook(
     params(WebhookIdParam),
     request_body = wire::WebhookChangeRequest,
     responses(
-        (status = 200, description = "The changed webhook", body = wire::Webhook),
+        (status = 200, description = "The webhook", body = wire::Webhook),
         BadBody,
         NeedsKey,
         NoSuchWebhook
@@ -139,7 +139,7 @@ async fn delete_webhook(
     tag = "webhooks",
     params(WebhookIdParam, Paging),
     responses(
-        (status = 200, description = "A page of deliveries, newest first", body = wire::DeliveryList),
+        (status = 200, description = "A page", body = wire::DeliveryList),
         BadParameter,
         NeedsKey,
         NoSuchWebhook
@@ -190,7 +190,6 @@ async fn ping_webhook(
         (
             "deliveryId" = String,
             Path,
-            description = "The id of the delivery",
             pattern = "^evt_[0-9a-fA-F]{32}$",
             example = "evt_5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
         )

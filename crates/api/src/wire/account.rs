@@ -6,38 +6,28 @@ use utoipa::ToSchema;
 use super::{Address, Decimal, list::list};
 use crate::params::Paging;
 
-/// An account by the size of its native balance.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Account {
-    /// From 1. Accounts with the same balance are in the order of their addresses.
-    #[schema(example = 1)]
+    /// From 1. Equal balances are in the order of addresses.
     pub rank: u64,
     pub address: Address,
     /// In wei.
     pub balance: Decimal,
-    /// Transactions from or to the address.
-    #[schema(example = 42)]
+    /// From or to the address.
     pub tx_count: u64,
 }
 
 list! {
-    /// A page of the largest accounts.
     pub struct AccountList with coverage {
         accounts: Account,
-        /// How many accounts the whole list has.
-        #[schema(example = 1_000)]
         total,
-        /// The block at which all balances are. Null before the first were read.
-        #[schema(required = true, example = 18_250)]
+        /// That of all balances. Null before the first were read.
+        #[schema(required = true)]
         block: Option<u64>,
-        /// Whether the balances of all addresses of the index were read. Otherwise larger accounts may be missing.
+        /// Whether the balances of all indexed addresses were read.
         all_addresses_read: bool,
-        /// How many of them were read.
-        #[schema(example = 120_000)]
         addresses_read: u64,
-        /// How much of that is done, in percent.
-        #[schema(example = 100)]
         percent_read: u8,
     }
 }

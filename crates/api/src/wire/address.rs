@@ -4,78 +4,68 @@ use utoipa::ToSchema;
 
 use super::{Address, Coverage, Decimal, Hash, Timestamp, Token, Transaction};
 
-/// Details of an address.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AddressDetail {
     pub address: Address,
     /// In wei, at `balanceBlock`.
     pub balance: Decimal,
-    /// Transactions from or to the address.
-    #[schema(example = 12)]
+    /// From or to the address.
     pub tx_count: u64,
     pub is_contract: bool,
-    /// The operator's label of the address, or else the name of the token or of the verified contract, or null.
-    #[schema(required = true, example = "Treasury")]
+    /// The operator's label, or else the name of the token or of the verified contract, or null.
+    #[schema(required = true)]
     pub label: Option<String>,
-    /// Null if no indexed block contains the address.
+    /// Null, as `lastSeen`, if no indexed block contains the address.
     #[schema(required = true)]
     pub first_seen: Option<Timestamp>,
-    /// Null if no indexed block contains the address.
     #[schema(required = true)]
     pub last_seen: Option<Timestamp>,
-    /// The newest 25 transactions from or to the address.
+    /// The newest 25.
     pub recent_txs: Vec<Transaction>,
-    /// Token transfers from or to the address.
-    #[schema(example = 31)]
+    /// Of tokens, from or to the address.
     pub transfer_count: u64,
-    /// Trades that the address made; of a pool, its trades.
-    #[schema(example = 4)]
+    /// That the address made; of a pool, its trades.
     pub trade_count: u64,
-    /// Internal transactions from or to the address, as far as they are indexed: see `internalTransactionsFrom`.
-    #[schema(example = 5)]
+    /// From or to the address, since `internalTransactionsFrom`.
     pub internal_tx_count: u64,
     /// The first block from which `internalTxCount` is complete; null without traces.
-    #[schema(required = true, example = 12_000_000)]
+    #[schema(required = true)]
     pub internal_transactions_from: Option<u64>,
-    /// Logs that the contract at the address emitted, as far as they are indexed: see `completeFrom` of `/logs`.
-    #[schema(example = 40)]
+    /// Logs that the address emitted, since `completeFrom` of `/logs`.
     pub log_count: u64,
-    #[schema(example = 7)]
     pub nonce: u64,
     /// The block of `balance`, `nonce` and `isContract`: the newest indexed one, or an older one while the node is
     /// unavailable.
-    #[schema(example = 21_000_000)]
     pub balance_block: u64,
-    /// Null if the address has no code.
+    /// Null without code.
     #[schema(required = true)]
     pub contract: Option<Contract>,
-    /// Whose code runs in place of the account's own (EIP-7702); null if it does not delegate.
+    /// Whose code runs in place of the account's own (EIP-7702), or null.
     #[schema(required = true)]
     pub delegates_to: Option<Address>,
-    /// Null if the address is not a token.
+    /// Null if the address is no token.
     #[schema(required = true)]
     pub token: Option<Token>,
     #[serde(flatten)]
     pub coverage: Coverage,
 }
 
-/// The contract at an address.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Contract {
-    /// The account or contract that created it, or null if unknown.
+    /// The account or contract that created it; null if unknown.
     #[schema(required = true)]
     pub creator: Option<Address>,
-    /// The transaction that created it, or null if unknown.
+    /// Null if unknown.
     #[schema(required = true)]
     pub creation_tx_hash: Option<Hash>,
     /// Whether its source code was verified at this address.
     pub verified: bool,
-    /// The name in the verified source code, or null.
-    #[schema(required = true, example = "Token")]
+    /// In the verified source code, or null.
+    #[schema(required = true)]
     pub name: Option<String>,
-    /// The address where the same bytecode was verified, if not here; `name` is then from there.
+    /// Where the same bytecode was verified, if not here; `name` is then from there.
     #[schema(required = true)]
     pub twin_of: Option<Address>,
     /// Keccak-256 of the code.

@@ -16,26 +16,21 @@ use crate::{
 const MAX_LABEL_CHARACTERS: usize = 100;
 const TIMESTAMP: &str = "timestamp";
 
-/// An API key without its secret.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = ApiKey)]
 pub struct ApiKey {
-    #[schema(example = 7)]
     pub id: u64,
     /// The first characters of the key.
     #[schema(example = "expl_4fT9kQz")]
     pub key_prefix: String,
     #[schema(example = "ci")]
     pub label: String,
-    /// The rate limit: requests allowed in any 60 seconds; 0: no limit.
-    #[schema(example = 100)]
+    /// Requests allowed in any 60 seconds; 0: no limit.
     pub requests_per_minute: u32,
-    /// Requests made with the key.
-    #[schema(example = 12_345)]
     pub total_requests: u64,
     pub created_at: Timestamp,
-    /// The time of its creation if it was never used.
+    /// That of its creation if it was never used.
     pub last_used_at: Timestamp,
     /// False if the key is revoked.
     pub active: bool,
@@ -56,7 +51,7 @@ impl From<domain::ApiKey> for ApiKey {
     }
 }
 
-/// An owner's keys, newest first: all active ones and the newest revoked ones.
+/// All active keys and the newest revoked ones, newest first.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ApiKeyList {
     pub keys: Vec<ApiKey>,
@@ -68,17 +63,14 @@ impl From<Vec<domain::ApiKey>> for ApiKeyList {
     }
 }
 
-/// A new key. The full key is shown only once.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreatedKey {
-    #[schema(example = 7)]
     pub id: u64,
     pub key: Revealed,
-    /// The first characters of the key, which identify it in lists.
+    /// It identifies the key in lists.
     #[schema(example = "expl_4fT9kQz")]
     pub key_prefix: String,
-    #[schema(example = "Store this key: it is not shown again.")]
     pub message: &'static str,
 }
 
@@ -114,13 +106,10 @@ impl fmt::Debug for Revealed {
     }
 }
 
-/// The result of revoking a key.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RevokedKey {
     pub success: bool,
-    #[schema(example = 7)]
     pub id: u64,
-    #[schema(example = "The key is revoked.")]
     pub message: &'static str,
 }
 
@@ -138,10 +127,9 @@ impl RevokedKey {
 #[schema(as = NewKey)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewKeyRequest {
-    /// The owner of the key, in any letter case.
     #[schema(value_type = AnyCaseAddress)]
     pub(crate) owner_address: domain::Address,
-    /// A name for the key; empty by default.
+    /// Empty by default.
     #[schema(
         value_type = Option<String>,
         max_length = 100,

@@ -3,10 +3,9 @@ use enrichment::CheckedAllowances;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Address, Coverage, Decimal, Hash, PageNumber, PageSize, Timestamp, TokenType};
+use super::{Address, Coverage, Decimal, Hash, Timestamp, TokenType, Total};
 use crate::params::Paging;
 
-/// An approval that an address gave and that no event revoked.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Approval {
@@ -14,39 +13,35 @@ pub struct Approval {
     /// Null if no transfer of the token is indexed.
     #[schema(required = true)]
     pub token_type: Option<TokenType>,
-    /// Null until it is read from the contract, as is the symbol; empty if the contract has none.
-    #[schema(required = true, example = "Tether USD")]
+    /// Null until it is read, as is the symbol; empty if the contract has none.
+    #[schema(required = true)]
     pub token_name: Option<String>,
-    #[schema(required = true, example = "USDT")]
+    #[schema(required = true)]
     pub token_symbol: Option<String>,
-    /// Null until it is read, and if the contract has none.
-    #[schema(required = true, example = 18)]
+    /// Null until they are read, and if the contract has none.
+    #[schema(required = true)]
     pub token_decimals: Option<u8>,
     /// Who may transfer the token.
     pub spender: Address,
     pub scope: Scope,
-    /// The id, if the scope is `id`, else null.
+    /// Null unless the scope is `id`.
     #[schema(required = true)]
     pub token_id: Option<Decimal>,
     /// The amount in the last event, in the token's smallest unit; null for ids.
     #[schema(required = true)]
     pub approved_value: Option<Decimal>,
-    /// The amount that the contract still allows; null for ids, or if the contract could not be asked.
+    /// What the contract still allows; null for ids, or if it could not be asked.
     #[schema(required = true)]
     pub current_value: Option<Decimal>,
     /// Whether the contract still allows anything; null if it could not be asked.
     #[schema(required = true)]
     pub is_active: Option<bool>,
-    /// The transaction of the last event.
+    /// That of the last event, as are block and time.
     pub tx_hash: Hash,
-    /// The block of the last event.
-    #[schema(example = 21_000_000)]
     pub block_number: u64,
-    /// The time of that block.
     pub timestamp: Timestamp,
 }
 
-/// What an approval is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
@@ -85,20 +80,16 @@ impl Approval {
     }
 }
 
-/// A page of the approvals that an address gave, those first given last come first.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalList {
     pub approvals: Vec<Approval>,
-    /// Number of approvals that no event revoked.
-    #[schema(example = 12)]
+    #[schema(value_type = Total)]
     pub total: u64,
     /// The block at which the contracts were asked; null if the node did not answer.
-    #[schema(required = true, example = 21_000_000)]
+    #[schema(required = true)]
     pub checked_block: Option<u64>,
-    #[schema(value_type = PageNumber)]
     pub page: u64,
-    #[schema(value_type = PageSize)]
     pub limit: u32,
     #[serde(flatten)]
     pub coverage: Coverage,

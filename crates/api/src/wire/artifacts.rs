@@ -19,12 +19,11 @@ impl CompilerJson {
     }
 }
 
-/// Standard JSON input of a compiler.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StandardJsonInput {
     #[schema(example = "Solidity")]
     pub language: String,
-    /// The source files, by name.
+    /// By file name.
     pub sources: BTreeMap<String, StandardJsonSource>,
     /// The ABIs of interfaces that Vyper sources import, by file name.
     #[serde(skip_serializing_if = "Map::is_empty")]
@@ -34,14 +33,12 @@ pub struct StandardJsonInput {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub storage_layout_overrides: Option<Value>,
-    /// The compiler settings.
     #[schema(value_type = Object)]
     pub settings: Map<String, Value>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StandardJsonSource {
-    #[schema(example = "contract Token { }")]
     pub content: String,
 }
 

@@ -5,7 +5,6 @@ use utoipa::ToSchema;
 
 use super::{Address, Decimal, Timestamp, Token};
 
-/// The balance of an address over time.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BalanceHistory {
@@ -13,22 +12,20 @@ pub struct BalanceHistory {
     /// Null for the coin of the chain.
     #[schema(required = true)]
     pub token: Option<Token>,
-    /// The oldest first. From a point to its `lastBlockNumber`, the balance is the same; that is the block before the next point,
-    /// unless points between both are left out.
+    /// Oldest first. The balance is the same from a point to its `lastBlockNumber`: the block before the next point, unless
+    /// points between both are left out.
     pub points: Vec<BalancePoint>,
-    /// Whether points are left out, since there are too many.
+    /// Whether points are left out.
     pub thinned: bool,
     /// All balances from the end of this block on are known.
-    #[schema(example = 20_400_000)]
     pub complete_from: u64,
     /// Whether they are known from the first block of the chain on.
     pub complete: bool,
-    /// Whether all balances are exact.
     pub exact: bool,
-    /// Why balances of the past may be wrong; empty if they are exact.
+    /// Empty if all balances are exact.
     pub inexact_reasons: Vec<InexactReason>,
-    /// The first indexed block. Null before a block is indexed.
-    #[schema(required = true, example = 0)]
+    /// Null before a block is indexed.
+    #[schema(required = true)]
     pub first_indexed_block: Option<u64>,
 }
 
@@ -36,14 +33,11 @@ pub struct BalanceHistory {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BalancePoint {
-    #[schema(example = 21_000_000)]
     pub block_number: u64,
-    /// The time of the block.
     pub timestamp: Timestamp,
     /// In wei or the token's smallest unit; the sum over all ids for a BEP1155 token.
     pub balance: Decimal,
     /// The last block at whose end the balance is known to be the same.
-    #[schema(example = 21_000_010)]
     pub last_block_number: u64,
 }
 

@@ -8,12 +8,10 @@ use crate::params::Paging;
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Block {
-    #[schema(example = 21_000_000)]
     pub number: u64,
     pub hash: Hash,
     pub timestamp: Timestamp,
     pub miner: Address,
-    #[schema(example = 180)]
     pub tx_count: u32,
     pub gas_used: Decimal,
     pub gas_limit: Decimal,
@@ -21,8 +19,8 @@ pub struct Block {
     /// Null before EIP-1559.
     #[schema(required = true)]
     pub base_fee_per_gas: Option<Decimal>,
-    /// Size of the encoded block in bytes; null if the node did not tell it.
-    #[schema(required = true, example = 77_012)]
+    /// Of the encoded block, in bytes; null if the node did not tell it.
+    #[schema(required = true)]
     pub size: Option<u64>,
 }
 
@@ -44,11 +42,8 @@ impl From<domain::Block> for Block {
 }
 
 list! {
-    /// A page of blocks, newest first.
     pub struct BlockList with coverage {
         blocks: Block,
-        /// Number of indexed blocks.
-        #[schema(example = 21_000_001)]
         total,
     }
 }

@@ -4,19 +4,18 @@ use utoipa::ToSchema;
 
 use super::{Decimal, Hash};
 
-/// What the header of a block has beside the fields of the block. Null where it has no such field.
+/// What the header has beside the fields of the block. Null where it has no such field.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BlockHeader {
-    #[schema(example = 21_000_000)]
     pub number: u64,
     pub hash: Hash,
-    #[schema(required = true, pattern = "^0x([0-9a-f]{2})*$", example = "0x")]
+    #[schema(required = true, pattern = "^0x([0-9a-f]{2})*$")]
     pub extra_data: Option<String>,
     /// "0" since blocks are not found by work.
     #[schema(required = true)]
     pub difficulty: Option<Decimal>,
-    #[schema(required = true, pattern = "^0x([0-9a-f]{2})*$", example = "0x0000000000000000")]
+    #[schema(required = true, pattern = "^0x([0-9a-f]{2})*$")]
     pub nonce: Option<String>,
     #[schema(required = true)]
     pub mix_hash: Option<Hash>,
@@ -34,17 +33,15 @@ pub struct BlockHeader {
     pub block_access_list_hash: Option<Hash>,
     #[schema(required = true)]
     pub parent_beacon_block_root: Option<Hash>,
-    /// Hashes of the headers of uncles.
     pub uncles: Vec<Hash>,
     #[schema(required = true)]
     pub blob_gas_used: Option<Decimal>,
     #[schema(required = true)]
     pub excess_blob_gas: Option<Decimal>,
-    #[schema(example = 6)]
     pub blob_count: usize,
-    /// The versioned hashes of all blobs, in the order of the transactions.
+    /// In the order of the transactions.
     pub blob_versioned_hashes: Vec<Hash>,
-    /// What all blobs of the block cost, in wei.
+    /// What all blobs cost, in wei.
     pub blob_fees: Decimal,
 }
 

@@ -4,22 +4,19 @@ use verification::AvailableCompiler;
 
 use super::Language;
 
-/// Compilers available for verification.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct CompilerList {
     /// Those of Solidity, then those of Vyper, newest first.
     pub compilers: Vec<Compiler>,
 }
 
-/// A build of a compiler.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Compiler {
-    /// The value for `compilerVersion` of a verification; without the commit if it is unknown before the download.
+    /// For `compilerVersion` of a verification; without the commit if it is unknown before the download.
     #[schema(example = "v0.8.20+commit.a1b79de6")]
     pub version: String,
     pub language: Language,
-    /// Whether it is installed. If not, it is downloaded when first needed, which takes a few seconds.
-    #[schema(example = true)]
+    /// Whether it is installed. If not, it is downloaded when first needed, in a few seconds.
     pub fetched: bool,
 }
 

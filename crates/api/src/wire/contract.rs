@@ -10,7 +10,6 @@ use utoipa::ToSchema;
 use super::{Address, Hash, Timestamp, list::list};
 use crate::Paging;
 
-/// The language of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 pub enum Language {
     Solidity,
@@ -26,7 +25,7 @@ impl From<domain::Language> for Language {
     }
 }
 
-/// How well the source matches the code on the chain.
+/// How well the source matches the code on the chain; `exact` includes the metadata hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MatchKind {
@@ -45,24 +44,22 @@ impl From<domain::MatchKind> for MatchKind {
     }
 }
 
-/// A verified contract in a list.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContractSummary {
     pub address: Address,
-    #[schema(example = "Token")]
     pub name: String,
     pub language: Language,
     #[schema(example = "0.8.20+commit.a1b79de6")]
     pub compiler_version: String,
-    /// The same as `runtimeMatch`: only a match of the runtime code verifies a contract.
+    /// The same as `runtimeMatch`, which verifies a contract.
     #[serde(rename = "match")]
     pub kind: MatchKind,
     pub runtime_match: MatchKind,
-    /// For the current deployment; null if its creation code is unknown or does not match: then the constructor is unproven.
+    /// Null if the creation code is unknown or does not match: then the constructor is unproven.
     #[schema(required = true)]
     pub creation_match: Option<MatchKind>,
-    #[schema(required = true, example = "MIT")]
+    #[schema(required = true)]
     pub license: Option<String>,
     /// Keccak-256 of the verified code.
     pub code_hash: Hash,
@@ -88,11 +85,8 @@ impl From<domain::VerifiedSummary> for ContractSummary {
 }
 
 list! {
-    /// A page of verified contracts, newest first.
     pub struct ContractList {
         contracts: ContractSummary,
-        /// Number of verified contracts.
-        #[schema(example = 12)]
         total,
     }
 }
@@ -104,16 +98,14 @@ impl ContractList {
     }
 }
 
-/// A verified contract with its sources.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifiedContract {
     pub address: Address,
-    /// The address where the same code was verified, if not here. Constructor arguments and creation match are always of this
+    /// Where the same code was verified, if not here. Constructor arguments and creation match are always of this
     /// deployment.
     #[schema(required = true)]
     pub twin_of: Option<Address>,
-    #[schema(example = "Token")]
     pub name: String,
     /// The source file that defines it.
     #[schema(example = "contracts/Token.sol")]
@@ -121,51 +113,47 @@ pub struct VerifiedContract {
     pub language: Language,
     #[schema(example = "0.8.20+commit.a1b79de6")]
     pub compiler_version: String,
-    /// The same as `runtimeMatch`: only a match of the runtime code verifies a contract.
+    /// The same as `runtimeMatch`, which verifies a contract.
     #[serde(rename = "match")]
     pub kind: MatchKind,
     pub runtime_match: MatchKind,
-    /// For the current deployment; null if its creation code is unknown or does not match: then the constructor is unproven.
+    /// Null if the creation code is unknown or does not match: then the constructor is unproven.
     #[schema(required = true)]
     pub creation_match: Option<MatchKind>,
-    #[schema(required = true, example = "MIT")]
+    #[schema(required = true)]
     pub license: Option<String>,
     /// Keccak-256 of the verified code.
     pub code_hash: Hash,
     pub verified_at: Timestamp,
-    /// The ABI.
     #[schema(value_type = Vec<Object>)]
     pub abi: Box<RawValue>,
-    /// The compiler settings of the metadata; of a Vyper contract, those of the compiler's input.
+    /// Of the metadata; of a Vyper contract, those of the compiler's input.
     #[schema(value_type = Object)]
     pub settings: Box<RawValue>,
-    /// The source files.
     pub sources: Vec<ContractSource>,
-    /// Addresses of external libraries, by `file:Name`.
+    /// By `file:Name`.
     pub libraries: BTreeMap<String, Address>,
-    /// The ABI-encoded arguments of this deployment; null if the creation code is unknown or does not match.
-    #[schema(required = true, pattern = "^0x([0-9a-f]{2})*$", example = "0x")]
+    /// ABI-encoded; null if the creation code is unknown or does not match.
+    #[schema(required = true, pattern = "^0x([0-9a-f]{2})*$")]
     pub constructor_arguments: Option<String>,
     /// False if the node did not say whether the contract is a proxy or a diamond: then `proxy` and `facets` are unknown.
     pub proxy_known: bool,
-    /// Set if the contract is a proxy.
+    /// Null if the contract is no proxy.
     #[schema(required = true)]
     pub proxy: Option<ContractProxy>,
-    /// The first 128 facets if the contract is a diamond (EIP-2535).
+    /// The first 128 of a diamond (EIP-2535).
     pub facets: Vec<ContractFacet>,
 }
 
-/// A facet of a diamond.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ContractFacet {
     pub address: Address,
     /// Null if it is not verified.
-    #[schema(required = true, example = "OwnershipFacet")]
+    #[schema(required = true)]
     pub name: Option<String>,
-    /// The functions it implements, as far as its ABI is known.
+    /// As far as its ABI is known.
     #[schema(example = json!(["owner()"]))]
     pub functions: Vec<String>,
-    /// The selectors it implements.
     #[schema(example = json!(["0x8da5cb5b"]))]
     pub selectors: Vec<String>,
 }
@@ -188,24 +176,20 @@ impl From<&contracts::calls::Facet> for ContractFacet {
     }
 }
 
-/// A source file.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ContractSource {
-    /// The name of the file as the compiler sees it.
+    /// As the compiler sees it.
     #[schema(example = "contracts/Token.sol")]
     pub path: String,
-    #[schema(example = "contract Token { }")]
     pub content: String,
 }
 
-/// The implementation of a proxy.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ContractProxy {
     pub kind: ProxyKind,
     pub implementation: Address,
 }
 
-/// The proxy standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 pub enum ProxyKind {
     #[serde(rename = "eip1167")]

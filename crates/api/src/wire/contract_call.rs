@@ -7,14 +7,14 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     error::ApiError,
     params::{Fields, FromBody, FromQuery, Query, parse_address},
+    wire::AnyCaseAddress,
 };
 
-/// A call of a read-only function.
 #[derive(Debug, ToSchema, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct CallRequest {
-    /// The name of a read-only function; the full signature, such as `balanceOf(address)`, if the name is overloaded.
+    /// A read-only function: its name, or the full signature, such as `balanceOf(address)`, if the name is overloaded.
     #[schema(max_length = 4_096, example = "balanceOf")]
     #[param(example = "balanceOf")]
     pub(crate) function_name: String,
@@ -23,11 +23,11 @@ pub struct CallRequest {
     #[schema(value_type = Option<Vec<Value>>, example = json!(["0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5"]))]
     #[param(value_type = Option<String>, example = "[\"0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5\"]")]
     pub(crate) args: Vec<Box<RawValue>>,
-    /// The sender of the call, `msg.sender`; the zero address by default.
-    #[schema(value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{40}$", example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5")]
-    #[param(value_type = Option<String>, pattern = "^0x[0-9a-fA-F]{40}$", example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5")]
+    /// `msg.sender`; the zero address by default.
+    #[schema(value_type = Option<AnyCaseAddress>)]
+    #[param(value_type = Option<AnyCaseAddress>)]
     pub(crate) from: Option<Address>,
-    /// The block at which to call; the newest by default.
+    /// The newest by default.
     #[schema(value_type = Option<u64>, maximum = 9_007_199_254_740_991_u64, example = 21_000_000)]
     #[param(value_type = Option<usize>, minimum = 0, example = 21_000_000)]
     pub(crate) block_number: Option<u64>,
@@ -76,7 +76,6 @@ fn arguments(text: &str) -> Result<Vec<Box<RawValue>>, ApiError> {
     serde_json::from_str(text).map_err(|_| ApiError::InvalidParameter { field: ARGUMENTS, rule: "must be a JSON list" })
 }
 
-/// The result of a call.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct CallResponse {
     /// The value of a single output. Several outputs are an object in the order of their declaration, each by index and, if it has a

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 pub struct Coverage {
     /// The first indexed block. Totals, counts and balances of tokens are those since this block. Null before a block is
     /// indexed.
-    #[schema(required = true, example = 0)]
+    #[schema(required = true)]
     pub first_indexed_block: Option<u64>,
     /// Whether the index begins with the first block of the chain.
     pub complete: bool,

@@ -10,20 +10,16 @@ use crate::params::Paging;
 #[serde(rename_all = "camelCase")]
 pub struct Withdrawal {
     /// Of all withdrawals of the chain.
-    #[schema(example = 90_000_000)]
     pub index: u64,
-    #[schema(example = 1_500_000)]
     pub validator_index: u64,
     /// The receiver.
     pub address: Address,
     /// In wei.
     pub amount: Decimal,
-    #[schema(example = 21_000_000)]
     pub block_number: u64,
     pub timestamp: Timestamp,
 }
 
-/// Why the protocol makes new coins.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IssuanceKind {
@@ -38,13 +34,11 @@ pub enum IssuanceKind {
 /// A block that another one of its height replaced.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Uncle {
-    #[schema(example = 12_000_000)]
     pub number: u64,
     pub hash: Hash,
     pub timestamp: Timestamp,
 }
 
-/// New coins that the protocol gave to an account.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Issuance {
@@ -53,14 +47,13 @@ pub struct Issuance {
     pub address: Address,
     /// In wei.
     pub amount: Decimal,
-    #[schema(example = 12_000_001)]
     pub block_number: u64,
     pub timestamp: Timestamp,
     /// Null except for the reward of an uncle.
     #[schema(required = true)]
     pub uncle: Option<Uncle>,
     /// Position of the deposit in its block; null for rewards.
-    #[schema(required = true, example = 0)]
+    #[schema(required = true)]
     pub tx_index: Option<u32>,
 }
 
@@ -104,21 +97,15 @@ impl Issuance {
 }
 
 list! {
-    /// A page of withdrawals, newest first.
     pub struct WithdrawalList with coverage {
         withdrawals: Withdrawal,
-        /// Number of matching withdrawals.
-        #[schema(example = 16)]
         total,
     }
 }
 
 list! {
-    /// A page of new coins, newest first.
     pub struct IssuanceList with coverage {
         issuance: Issuance,
-        /// Number of matching entries.
-        #[schema(example = 1)]
         total,
     }
 }

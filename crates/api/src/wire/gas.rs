@@ -8,9 +8,8 @@ use super::Decimal;
 #[serde(rename_all = "camelCase")]
 pub struct GasPrices {
     /// The newest block.
-    #[schema(example = 21_000_000)]
     pub block_number: u64,
-    /// Of the newest block; null on a chain without base fees.
+    /// Of this block; null on a chain without base fees.
     #[schema(required = true)]
     pub base_fee: Option<Decimal>,
     /// A quarter of recent transactions paid at most this above the base fee; null without transactions.
@@ -22,8 +21,7 @@ pub struct GasPrices {
     /// Three quarters of them.
     #[schema(required = true)]
     pub high_priority_fee: Option<Decimal>,
-    /// How many transactions were looked at: at most 500 of the newest 20 blocks.
-    #[schema(example = 500)]
+    /// How many transactions were looked at.
     pub transactions: usize,
 }
 

@@ -14,12 +14,11 @@ const READY_LAG: u64 = 10;
 /// A standby that is further behind counts as a fault.
 const READ_LAG_SECONDS: f64 = 10.0;
 
-/// Health of the service.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Health {
     pub status: HealthStatus,
-    /// Whether the process responds: always true.
+    /// Always true.
     pub live: bool,
     /// Whether this process could answer now: the index has a block, is not halted, and is at most 10 blocks behind; the database
     /// answers, or a standby that is read. While nobody indexes, this says what was true when somebody did: `lag` is null, and
@@ -33,20 +32,20 @@ pub struct Health {
     /// The newest indexed block, or null.
     #[schema(required = true)]
     pub tip: Option<BlockTip>,
-    /// Age of the newest indexed block in seconds, or null.
-    #[schema(required = true, example = 2)]
+    /// Age of `tip` in seconds, or null.
+    #[schema(required = true)]
     pub tip_age: Option<u64>,
     /// For how many seconds this process has not heard from one that indexes: `tip` was the newest indexed block then. 0 without a
     /// database; null if none is known to have indexed.
-    #[schema(required = true, example = 0)]
+    #[schema(required = true)]
     pub report_age: Option<u64>,
     /// Whether there has been no new block for much longer than the chain's block time.
     pub chain_quiet: bool,
     /// The node's newest block, or null.
-    #[schema(required = true, example = 21_000_001)]
+    #[schema(required = true)]
     pub node_head: Option<u64>,
     /// Blocks between `tip` and `nodeHead`; null if either is unknown.
-    #[schema(required = true, example = 1)]
+    #[schema(required = true)]
     pub lag: Option<u64>,
     /// Whether the node responded to the last call.
     pub node_reachable: bool,
@@ -62,7 +61,6 @@ pub struct Health {
     /// The standby that answers reads (`--read-database`), or null.
     #[schema(required = true)]
     pub read_database: Option<ReadDatabase>,
-    /// The background tasks.
     pub tasks: Vec<BackgroundTask>,
     pub webhooks: WebhookFigures,
     /// The block that failed a check and is not indexed until a node returns a valid one; or null.
@@ -70,11 +68,9 @@ pub struct Health {
     pub rejected_block: Option<RejectedBlock>,
 }
 
-/// A chain, identified by its id and its first block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexedChain {
-    #[schema(example = 1)]
     pub id: u64,
     pub genesis_hash: Hash,
 }
@@ -113,43 +109,36 @@ impl IndexState {
     }
 }
 
-/// The database that processes share.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SharedDatabase {
     /// Whether it answered the last query, less than 5 seconds ago.
     pub reachable: bool,
-    /// Seconds since it last answered; null if it has not yet.
-    #[schema(required = true, example = 0.4)]
+    /// Since it last answered; null if it has not yet.
+    #[schema(required = true)]
     pub seconds_silent: Option<f64>,
 }
 
-/// A standby of the database.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadDatabase {
     /// Whether reads use it now; otherwise they use the database itself.
     pub used: bool,
     /// For how long it has lacked a change that the database has, in seconds.
-    #[schema(example = 0.05)]
     pub seconds_behind: f64,
     /// Why it cannot be read; null if it can.
     #[schema(required = true)]
     pub failure: Option<String>,
 }
 
-/// A block from the node that is inconsistent and therefore not indexed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RejectedBlock {
-    #[schema(example = 21_000_001)]
     pub number: u64,
-    /// The check that failed.
     #[schema(example = "transactions root")]
     pub check: String,
 }
 
-/// A background task.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundTask {
@@ -157,7 +146,6 @@ pub struct BackgroundTask {
     pub name: &'static str,
     pub state: TaskState,
     /// How often it failed and was restarted.
-    #[schema(example = 0)]
     pub restarts: u32,
 }
 
@@ -179,18 +167,14 @@ impl From<&TaskStatus> for BackgroundTask {
     }
 }
 
-/// Webhooks and messages of all owners.
+/// Of all owners.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookFigures {
-    /// Number of webhooks.
-    #[schema(example = 120)]
     pub count: u64,
     /// Messages waiting to be sent or retried.
-    #[schema(example = 3)]
     pub pending: u64,
     /// Messages dropped since the start because too many were pending.
-    #[schema(example = 0)]
     pub dropped: u64,
 }
 
@@ -200,7 +184,6 @@ impl From<WebhookTotals> for WebhookFigures {
     }
 }
 
-/// Summary of the health.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthStatus {
@@ -214,7 +197,6 @@ pub enum HealthStatus {
     Halted,
 }
 
-/// The phase of indexing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -229,7 +211,6 @@ pub enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BlockTip {
-    #[schema(example = 21_000_000)]
     pub number: u64,
     pub hash: Hash,
 }

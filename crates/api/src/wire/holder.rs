@@ -6,7 +6,6 @@ use utoipa::ToSchema;
 use super::{Address, Decimal, Token, list::list};
 use crate::params::Paging;
 
-/// A holder of a token.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Holder {
@@ -22,11 +21,8 @@ impl From<domain::Holder> for Holder {
 }
 
 list! {
-    /// A page of holders, largest balance first.
     pub struct HolderList with coverage {
         holders: Holder,
-        /// Number of addresses that hold the token.
-        #[schema(example = 5_120)]
         total,
     }
 }
@@ -38,7 +34,6 @@ impl HolderList {
     }
 }
 
-/// The balance of an address in a token.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenBalance {
@@ -60,11 +55,8 @@ impl TokenBalance {
 }
 
 list! {
-    /// A page of the tokens that an address holds, in the order of their first appearance on the chain.
     pub struct TokenBalanceList with coverage {
         tokens: TokenBalance,
-        /// Number of tokens that the address holds.
-        #[schema(example = 12)]
         total,
     }
 }

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 use super::{Address, Decimal, Hash, Timestamp, list::list};
 use crate::params::Paging;
 
-/// What happened inside a transaction.
+/// `transfer` and `burn` are known from a log (EIP-7708), not from a trace.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum InternalType {
@@ -32,17 +32,13 @@ impl From<InternalKind> for InternalType {
     }
 }
 
-/// A call with a value, a contract creation or a self-destruct inside a transaction.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InternalTransaction {
     pub tx_hash: Hash,
-    /// Position among the internal transactions of the transaction, in the order of execution, starting at 0.
-    #[schema(example = 0)]
+    /// In the transaction, in the order of execution, from 0.
     pub position: u32,
-    #[schema(example = 21_000_000)]
     pub block_number: u64,
-    /// The block's time.
     pub timestamp: Timestamp,
     #[serde(rename = "type")]
     pub kind: InternalType,
@@ -55,7 +51,7 @@ pub struct InternalTransaction {
     /// Null for what is known from a log.
     #[schema(required = true)]
     pub gas: Option<Decimal>,
-    /// Null for what is known from a log, and for a failed call of which the node's trace does not tell it.
+    /// Null as `gas`, and for a failed call if the trace does not tell it.
     #[schema(required = true)]
     pub gas_used: Option<Decimal>,
     /// Why the call, or one that it is inside of, failed; null if it succeeded.
@@ -83,18 +79,14 @@ impl From<domain::InternalTransaction> for InternalTransaction {
 }
 
 list! {
-    /// A page of internal transactions, newest first, and the blocks for which it is complete.
     pub struct InternalTransactionList with coverage {
         internal_transactions: InternalTransaction,
-        /// Number of matching internal transactions, as far as they are indexed.
-        #[schema(example = 120)]
         total,
-        /// The first block from which internal transactions are complete, up to `completeTo`. Null without traces: then nothing is
-        /// known.
-        #[schema(required = true, example = 12_000_000)]
+        /// The first block from which the list is complete, up to `completeTo`. Null without traces: then nothing is known.
+        #[schema(required = true)]
         complete_from: Option<u64>,
         /// Null without traces.
-        #[schema(required = true, example = 21_000_000)]
+        #[schema(required = true)]
         complete_to: Option<u64>,
     }
 }

@@ -6,7 +6,6 @@ macro_rules! list {
         $(#[$doc:meta])*
         pub struct $name:ident $(with $coverage:ident)? {
             $items:ident: $item:ty,
-            $(#[$of_total:meta])*
             total
             $(, $(#[$of_field:meta])* $field:ident: $kind:ty)*
             $(,)?
@@ -17,11 +16,9 @@ macro_rules! list {
         #[serde(rename_all = "camelCase")]
         pub struct $name {
             pub $items: Vec<$item>,
-            $(#[$of_total])*
+            #[schema(value_type = $crate::wire::Total)]
             pub total: u64,
-            #[schema(value_type = $crate::wire::PageNumber)]
             pub page: u64,
-            #[schema(value_type = $crate::wire::PageSize)]
             pub limit: u32,
             $($(#[$of_field])* pub $field: $kind,)*
             $(#[serde(flatten)] pub $coverage: $crate::wire::Coverage,)?

@@ -6,27 +6,22 @@ use utoipa::ToSchema;
 use super::{Address, Hash, Timestamp, list::list};
 use crate::params::Paging;
 
-/// An event that a contract emitted.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventLog {
     pub tx_hash: Hash,
-    /// Position in the block, starting at 0.
-    #[schema(example = 3)]
+    /// In the block, from 0.
     pub log_index: u32,
-    #[schema(example = 21_000_000)]
     pub block_number: u64,
-    /// The block's time.
     pub timestamp: Timestamp,
     /// The contract that emitted it.
     pub address: Address,
     /// At most four.
     pub topics: Vec<Hash>,
     /// Null if it has more than 8,192 bytes: then only the node has it, as a log of the transaction.
-    #[schema(required = true, pattern = "^0x([0-9a-f]{2})*$", example = "0x")]
+    #[schema(required = true, pattern = "^0x([0-9a-f]{2})*$")]
     pub data: Option<String>,
-    /// Bytes of the data.
-    #[schema(example = 0)]
+    /// In bytes.
     pub data_size: u32,
 }
 
@@ -47,14 +42,11 @@ impl From<IndexedLog> for EventLog {
 }
 
 list! {
-    /// A page of logs, newest first, and the first block from which it is complete.
     pub struct LogList with coverage {
         logs: EventLog,
-        /// Number of matching logs.
-        #[schema(example = 120)]
         total,
         /// The first indexed block, or null for an empty index.
-        #[schema(required = true, example = 0)]
+        #[schema(required = true)]
         complete_from: Option<u64>,
     }
 }

@@ -5,7 +5,6 @@ use utoipa::ToSchema;
 use super::{Address, Decimal, TokenTransfer, TokenType, list::list};
 use crate::params::Paging;
 
-/// One id of a BEP721 or BEP1155 token.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Nft {
@@ -16,10 +15,7 @@ pub struct Nft {
     #[schema(required = true)]
     pub owner: Option<Address>,
     /// Addresses with an amount above zero; at most 1 for a BEP721 id.
-    #[schema(example = 1)]
     pub holder_count: u64,
-    /// Transfers of the id.
-    #[schema(example = 3)]
     pub transfer_count: u64,
 }
 
@@ -38,11 +34,8 @@ impl Nft {
 }
 
 list! {
-    /// A page of the ids of a token, those that were first transferred last come first.
     pub struct NftList with coverage {
         ids: Nft,
-        /// Number of ids that were ever transferred, including burned ones.
-        #[schema(example = 10_000)]
         total,
     }
 }
@@ -55,11 +48,8 @@ impl NftList {
 }
 
 list! {
-    /// A page of the transfers of an id, newest first.
     pub struct NftTransferList with coverage {
         transfers: TokenTransfer,
-        /// Number of transfers of the id.
-        #[schema(example = 3)]
         total,
     }
 }
@@ -76,16 +66,15 @@ impl NftTransferList {
     }
 }
 
-/// An id that an address holds.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeldNft {
     pub token_address: Address,
     pub token_type: TokenType,
-    /// Null until it is read from the contract, as is the symbol; empty if the contract has none.
-    #[schema(required = true, example = "Kittens")]
+    /// Null until it is read, as is the symbol; empty if the contract has none.
+    #[schema(required = true)]
     pub token_name: Option<String>,
-    #[schema(required = true, example = "KIT")]
+    #[schema(required = true)]
     pub token_symbol: Option<String>,
     pub token_id: Decimal,
     /// 1 for a BEP721 id.
@@ -107,11 +96,8 @@ impl HeldNft {
 }
 
 list! {
-    /// A page of the ids that an address holds, those that were first transferred last come first.
     pub struct HeldNftList with coverage {
         nfts: HeldNft,
-        /// Number of ids that the address holds.
-        #[schema(example = 12)]
         total,
     }
 }

@@ -5,7 +5,6 @@ use utoipa::ToSchema;
 
 use super::{Nft, Timestamp};
 
-/// One id of a BEP721 or BEP1155 token, with the metadata that its contract names.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NftDetail {
@@ -13,12 +12,12 @@ pub struct NftDetail {
     pub nft: Nft,
     /// Whether this explorer fetches metadata.
     pub metadata_enabled: bool,
-    /// Null if this explorer does not fetch metadata.
+    /// Null if it does not.
     #[schema(required = true)]
     pub metadata: Option<NftMetadata>,
 }
 
-/// Metadata of an id. All texts come from a host that the contract names, and may contain anything.
+/// All texts come from a host that the contract names, and may contain anything.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NftMetadata {
@@ -26,16 +25,16 @@ pub struct NftMetadata {
     /// Where the contract says the metadata is; long ones are cut. Null while unknown, and if the contract gives none.
     #[schema(required = true, example = "https://kittens.example/7.json")]
     pub uri: Option<String>,
-    #[schema(required = true, example = "Kitten 7")]
+    #[schema(required = true)]
     pub name: Option<String>,
-    #[schema(required = true, example = "Sleeps all day.")]
+    #[schema(required = true)]
     pub description: Option<String>,
     pub attributes: Vec<NftAttribute>,
-    /// Path of the image in this API; null if the metadata names none.
+    /// Path in this API; null if the metadata names no image.
     #[schema(required = true, example = "/api/v1/tokens/0x7e5f4552091a69125d5dfcb7b8c2659029395bdf/ids/7/image")]
     pub image_url: Option<String>,
     /// Why there is no metadata; null if there is, and while that is unknown.
-    #[schema(required = true, example = json!(null))]
+    #[schema(required = true)]
     pub error: Option<String>,
     /// When it was read; null while unknown.
     #[schema(required = true)]
@@ -52,12 +51,10 @@ pub enum MetadataState {
     Unavailable,
 }
 
-/// The bytes of an image.
 #[derive(Debug, ToSchema)]
 #[schema(value_type = String, format = Binary)]
 pub struct ImageFile(pub Vec<u8>);
 
-/// A property of an id.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NftAttribute {

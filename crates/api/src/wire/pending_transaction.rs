@@ -4,7 +4,6 @@ use utoipa::ToSchema;
 
 use super::{Address, Decimal, Hash, Receiver, Selector, TransactionDetail};
 
-/// A transaction, or one that is not in an indexed block if the request allows it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum FoundTransaction {
@@ -12,8 +11,8 @@ pub enum FoundTransaction {
     Pending(Box<PendingTransaction>),
 }
 
-/// A transaction that the node has, but that is in no indexed block. The names are those of a mined transaction; what is known
-/// only once it is mined is null or missing.
+/// One that the node has, but no indexed block. Names are those of a mined transaction; what is known only once it is mined
+/// is null or missing.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingTransaction {
@@ -22,7 +21,6 @@ pub struct PendingTransaction {
     #[schema(required = true)]
     pub block_number: Option<u64>,
     /// Always true; a mined transaction does not have this field.
-    #[schema(example = true)]
     pub pending: bool,
     pub from_address: Address,
     pub to_address: Receiver,
@@ -32,21 +30,18 @@ pub struct PendingTransaction {
     #[schema(required = true)]
     pub gas_price: Option<Decimal>,
     pub gas_limit: Decimal,
-    #[schema(example = 12)]
     pub nonce: u64,
-    /// The selector of the called function, or null.
     #[schema(required = true)]
     pub method: Option<Selector>,
     /// 0 for legacy transactions, 2 for EIP-1559, and so on.
     #[serde(rename = "type")]
-    #[schema(example = 2)]
     pub tx_type: u64,
     #[schema(required = true)]
     pub max_fee_per_gas: Option<Decimal>,
     #[schema(required = true)]
     pub max_priority_fee_per_gas: Option<Decimal>,
     /// Call data or creation code.
-    #[schema(pattern = "^0x([0-9a-f]{2})*$", example = "0x")]
+    #[schema(pattern = "^0x([0-9a-f]{2})*$")]
     pub input: String,
 }
 

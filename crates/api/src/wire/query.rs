@@ -2,9 +2,8 @@ use domain::{Page, PageRequest};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Block, Coverage, DexTrade, EventLog, Token, TokenTransfer, Transaction};
+use super::{Block, Coverage, DexTrade, EventLog, Token, TokenTransfer, Total, Transaction};
 
-/// A kind of record.
 #[derive(Debug, Clone, Copy, ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub enum QueryEntity {
@@ -16,31 +15,23 @@ pub enum QueryEntity {
     Logs,
 }
 
-/// The result of a query.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueryResponse {
-    /// The requested entity.
     #[schema(value_type = QueryEntity, example = "transactions")]
     pub entity: &'static str,
-    /// Number of entries in `data`.
-    #[schema(example = 25)]
+    /// Entries in `data`.
     pub count: usize,
     pub data: Vec<QueryRecord>,
-    /// Number of matching records.
-    #[schema(example = 1_204)]
+    #[schema(value_type = Total)]
     pub total: u64,
-    /// The applied limit.
-    #[schema(example = 25)]
+    /// As applied.
     pub limit: u32,
-    /// The applied offset.
-    #[schema(example = 0)]
     pub offset: u64,
     #[serde(flatten)]
     pub coverage: Coverage,
 }
 
-/// A record of the requested entity.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum QueryRecord {

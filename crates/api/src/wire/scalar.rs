@@ -25,15 +25,19 @@ impl Serialize for Address {
 #[schema(value_type = String, pattern = "^0x[0-9a-fA-F]{40}$", example = "0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5")]
 pub struct AnyCaseAddress(pub domain::Address);
 
-/// The page number.
+/// A hash in any letter case.
 #[derive(Debug, ToSchema)]
-#[schema(value_type = u64, example = 1)]
-pub struct PageNumber(pub u64);
+#[schema(
+    value_type = String,
+    pattern = "^0x[0-9a-fA-F]{64}$",
+    example = "0x88e96d4537bea4d9c05d12549907b32561d3bf31f45aae734cdc119f13406cb6"
+)]
+pub struct AnyCaseHash(pub B256);
 
-/// The page size.
+/// The number of entries on all pages.
 #[derive(Debug, ToSchema)]
-#[schema(value_type = u32, example = 25)]
-pub struct PageSize(pub u32);
+#[schema(value_type = u64)]
+pub struct Total(pub u64);
 
 /// The receiver of a transaction in lower case; empty if it creates a contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
@@ -55,7 +59,6 @@ impl Serialize for Receiver {
     }
 }
 
-/// A 32-byte hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(
     value_type = String,
@@ -76,7 +79,7 @@ impl Serialize for Hash {
     }
 }
 
-/// The first four bytes of the call data.
+/// The first four bytes of the call data, which select a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(value_type = String, pattern = "^0x[0-9a-f]{8}$", example = "0xa9059cbb")]
 pub struct Selector(domain::Selector);

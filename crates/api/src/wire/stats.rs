@@ -3,25 +3,20 @@ use utoipa::ToSchema;
 
 use super::{Coverage, Decimal};
 
-/// Statistics of the indexed chain.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
-    /// The newest indexed block; 0 while no block is indexed, and then named in `unknownFields`.
-    #[schema(example = 21_000_000)]
+    /// 0 while no block is indexed, and then named in `unknownFields`.
     pub latest_block: u64,
-    #[schema(example = 2_500_000_000_u64)]
     pub total_transactions: u64,
-    #[schema(example = 1_200_000)]
     pub total_tokens: u64,
-    /// Blocks without traces: contracts created by internal calls in these blocks may lack a creator.
-    #[schema(example = 0)]
+    /// Blocks without traces: contracts created inside their calls may lack a creator.
     pub untraced_blocks: u64,
     /// The first block from which internal transactions are complete, up to `internalTransactionsTo`; null without traces.
-    #[schema(required = true, example = 12_000_000)]
+    #[schema(required = true)]
     pub internal_transactions_from: Option<u64>,
-    /// The last block with internal transactions; null without traces.
-    #[schema(required = true, example = 21_000_000)]
+    /// Null without traces.
+    #[schema(required = true)]
     pub internal_transactions_to: Option<u64>,
     /// Mean effective gas price in wei over the newest 100 blocks with transactions, without deposits and other transactions
     /// that pay nothing or in a token. "0" if it is in `unknownFields`: there are no others.
@@ -32,7 +27,6 @@ pub struct Stats {
     pub coverage: Coverage,
 }
 
-/// A figure that may be unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StatsField {

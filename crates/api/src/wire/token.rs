@@ -13,11 +13,10 @@ pub struct Token {
     /// Empty if the contract has none, or if it is in `unknownFields`.
     #[schema(example = "Tether USD")]
     pub name: String,
-    /// Empty if the contract has none, or if it is in `unknownFields`.
+    /// As the name.
     #[schema(example = "USDT")]
     pub symbol: String,
-    /// 0 if it is in `unknownFields`: the contract has none, or was not read yet.
-    #[schema(example = 18)]
+    /// 0 if in `unknownFields`: the contract has none, or was not read yet.
     pub decimals: u8,
     #[serde(rename = "type")]
     pub kind: TokenType,
@@ -25,14 +24,11 @@ pub struct Token {
     /// of a BEP1155. 0 if it is in `unknownFields`.
     pub total_supply: Decimal,
     /// Addresses with a balance above zero.
-    #[schema(example = 5_120)]
     pub holder_count: u64,
-    /// Transfers of the token.
-    #[schema(example = 90_210)]
     pub transfer_count: u64,
     pub balance_source: BalanceSource,
     /// The newest block at which indexed balances were compared with the contract's, or null.
-    #[schema(required = true, example = 20_999_990)]
+    #[schema(required = true)]
     pub audited_block: Option<u64>,
     /// Fields that are not known: what stands in them is no value. A new token is read from its contract a moment after the
     /// block.
@@ -43,23 +39,17 @@ pub struct Token {
     pub imitates: Option<ImitatedToken>,
 }
 
-/// A token that another one seems to imitate.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImitatedToken {
     pub address: Address,
-    #[schema(example = "Tether USD")]
     pub name: String,
-    #[schema(example = "USDT")]
     pub symbol: String,
-    /// Addresses with a balance above zero.
-    #[schema(example = 5_120)]
     pub holder_count: u64,
-    /// What looks the same.
     pub likeness: Likeness,
 }
 
-/// What two tokens have in common.
+/// What looks the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Likeness {
@@ -82,7 +72,6 @@ impl From<&Imitated> for ImitatedToken {
     }
 }
 
-/// A field of a token that may be unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TokenField {
@@ -104,7 +93,7 @@ impl TokenType {
     }
 }
 
-/// The source of the token's balances.
+/// `calls`: read from the contract, since its transfer events are inconsistent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BalanceSource {
@@ -157,7 +146,6 @@ impl Token {
     }
 }
 
-/// A token, and the part of the chain that its holders are counted in.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenDetail {
@@ -180,11 +168,8 @@ impl TokenDetail {
 }
 
 list! {
-    /// A page of tokens, by number of holders, then by address.
     pub struct TokenList with coverage {
         tokens: Token,
-        /// Number of indexed tokens.
-        #[schema(example = 4_210)]
         total,
     }
 }

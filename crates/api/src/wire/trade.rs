@@ -5,17 +5,13 @@ use utoipa::ToSchema;
 
 use super::{Address, Decimal, Hash, Timestamp};
 
-/// A swap in a pool of an exchange.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DexTrade {
     pub tx_hash: Hash,
-    /// Position of the log in its block.
-    #[schema(example = 43)]
+    /// In the block, from 0.
     pub log_index: u32,
-    #[schema(example = 21_000_000)]
     pub block_number: u64,
-    /// The block's time.
     pub timestamp: Timestamp,
     /// The name of the exchange; without a name, its style and factory, such as
     /// `v2-0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5`.
@@ -34,15 +30,15 @@ pub struct DexTrade {
     /// In the token's smallest unit.
     pub amount_out: Decimal,
     pub factory: Address,
-    /// Null until it is read from the contract, also if no transfer of the token is indexed; empty if the contract has none.
-    #[schema(required = true, example = "USDT")]
+    /// Null until it is read, also if no transfer of the token is indexed; empty if the contract has none.
+    #[schema(required = true)]
     pub token_in_symbol: Option<String>,
-    #[schema(required = true, example = "WBNB")]
+    #[schema(required = true)]
     pub token_out_symbol: Option<String>,
-    /// Null until it is read, and if the contract has none.
-    #[schema(required = true, example = 18)]
+    /// Null until they are read, and if the contract has none.
+    #[schema(required = true)]
     pub token_in_decimals: Option<u8>,
-    #[schema(required = true, example = 18)]
+    #[schema(required = true)]
     pub token_out_decimals: Option<u8>,
 }
 

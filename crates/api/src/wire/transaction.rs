@@ -9,35 +9,30 @@ use crate::params::Paging;
 #[serde(rename_all = "camelCase")]
 pub struct Transaction {
     pub hash: Hash,
-    #[schema(example = 21_000_000)]
     pub block_number: u64,
     pub from_address: Address,
     pub to_address: Receiver,
     /// In wei.
     pub value: Decimal,
-    /// Effective gas price in wei.
+    /// Effective, in wei.
     pub gas_price: Decimal,
     pub gas_used: Decimal,
-    /// All that was paid, in wei of the chain's coin: for gas, for blobs, and on a rollup for the chain below and its operator.
-    /// "0" for a deposit, and for a fee that was paid in a token.
+    /// All that was paid, in wei of the chain's coin: for gas, for blobs, and on a rollup for the chain below and its
+    /// operator. "0" for a deposit, and if it was paid in a token.
     pub fee: Decimal,
-    /// True if the transaction succeeded, and if that is not known.
+    /// True if it succeeded, and if that is not known.
     pub status: bool,
-    /// False if nothing tells whether the transaction succeeded: receipts before Byzantium have no status, and the node did not
-    /// trace the block.
+    /// False if nothing tells whether it succeeded: receipts before Byzantium have no status, and the node did not trace
+    /// the block.
     pub status_known: bool,
-    /// The block's time.
     pub timestamp: Timestamp,
     pub block_hash: Hash,
-    /// Position in the block, starting at 0.
-    #[schema(example = 4)]
+    /// In the block, from 0.
     pub index: u32,
-    #[schema(example = 12)]
     pub nonce: u64,
-    /// The selector of the called function, or null.
     #[schema(required = true)]
     pub method: Option<Selector>,
-    /// The contract that the transaction created, or null.
+    /// The contract that it created, or null.
     #[schema(required = true)]
     pub contract_address: Option<Address>,
 }
@@ -66,11 +61,8 @@ impl From<domain::Transaction> for Transaction {
 }
 
 list! {
-    /// A page of transactions, newest first.
     pub struct TransactionList with coverage {
         transactions: Transaction,
-        /// Number of matching transactions.
-        #[schema(example = 2_500_000_000_u64)]
         total,
     }
 }

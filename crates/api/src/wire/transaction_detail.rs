@@ -7,8 +7,7 @@ use super::{Address, Decimal, Hash, Transaction};
 /// Logs of a transaction that are listed.
 const MAX_LOGS: usize = 1_000;
 
-/// A transaction with what only the node has. Those fields are null while the node is unavailable, and if the transaction's
-/// type does not have them.
+/// With what only the node has: null while it is unavailable, and if the type of the transaction does not have it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransactionDetail {
@@ -18,7 +17,7 @@ pub struct TransactionDetail {
     pub gas_limit: Option<Decimal>,
     /// 0 for legacy transactions, 2 for EIP-1559, and so on.
     #[serde(rename = "type")]
-    #[schema(required = true, example = 2)]
+    #[schema(required = true)]
     pub tx_type: Option<u64>,
     /// In wei, as are all fees.
     #[schema(required = true)]
@@ -29,19 +28,16 @@ pub struct TransactionDetail {
     /// The part of the fee that was burnt (EIP-1559, and for blobs EIP-4844); null if the block has no base fee.
     #[schema(required = true)]
     pub burnt_fee: Option<Decimal>,
-    /// Gas used in the block up to and including this transaction.
+    /// In the block, up to and including this transaction.
     #[schema(required = true)]
     pub cumulative_gas_used: Option<Decimal>,
     /// Call data or creation code.
-    #[schema(required = true, pattern = "^0x([0-9a-f]{2})*$", example = "0x")]
+    #[schema(required = true, pattern = "^0x([0-9a-f]{2})*$")]
     pub input: Option<String>,
-    /// Entries of the access list (EIP-2930).
-    #[schema(required = true, example = 0)]
+    #[schema(required = true)]
     pub access_list_length: Option<usize>,
-    /// Entries of the authorization list (EIP-7702).
-    #[schema(required = true, example = 0)]
+    #[schema(required = true)]
     pub authorization_list_length: Option<usize>,
-    /// Accounts that let the code of others run in their place (EIP-7702).
     #[schema(required = true)]
     pub authorizations: Option<Vec<Authorization>>,
     #[schema(required = true)]
@@ -54,7 +50,7 @@ pub struct TransactionDetail {
     pub blob_versioned_hashes: Option<Vec<Hash>>,
     #[serde(flatten)]
     pub failure: TransactionFailure,
-    #[schema(required = true, example = 1)]
+    #[schema(required = true)]
     pub log_count: Option<usize>,
     /// The first 1,000 logs.
     #[schema(required = true)]
@@ -69,7 +65,7 @@ pub struct Authorization {
     pub chain_id: Decimal,
     /// Whose code runs; the zero address ends a delegation.
     pub delegate: Address,
-    /// It has an effect only if this is the nonce of the account at that moment.
+    /// Without effect unless it is the account's nonce at that moment.
     pub nonce: Decimal,
     /// The account; null if the signature is invalid, so that it has no effect.
     #[schema(required = true)]
@@ -87,7 +83,7 @@ impl From<domain::Authorization> for Authorization {
     }
 }
 
-/// What a transaction paid, in parts: in wei, or in the smallest unit of the token in which it was paid.
+/// In wei, or in the smallest unit of the token in which it was paid.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct FeeParts {
     /// For gas, at the base fee of the block.
@@ -118,22 +114,21 @@ impl From<domain::Fee> for FeeParts {
     }
 }
 
-/// Why a transaction failed. All fields are null if it succeeded, and if the node cannot tell.
+/// All fields are null if the transaction succeeded, and if the node cannot tell.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransactionFailure {
-    /// The error in the node's words.
+    /// In the node's words.
     #[schema(required = true, example = "execution reverted")]
     pub error: Option<String>,
-    /// The reason given by the contract: a text, a panic with its meaning, or a custom error with its arguments; null if it
-    /// gave none.
+    /// By the contract: a text, a panic with its meaning, or a custom error with its arguments; null if it gave none.
     #[schema(required = true, example = "ERC20: transfer amount exceeds balance")]
     pub revert_reason: Option<String>,
     #[schema(required = true)]
     pub error_source: Option<FailureSource>,
 }
 
-/// How the node found out why a transaction failed.
+/// `parentBlock`: the same call on the state before the block.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum FailureSource {
@@ -157,16 +152,14 @@ impl TransactionFailure {
     }
 }
 
-/// A log of a transaction.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransactionLog {
     pub address: Address,
     pub topics: Vec<Hash>,
-    #[schema(pattern = "^0x([0-9a-f]{2})*$", example = "0x")]
+    #[schema(pattern = "^0x([0-9a-f]{2})*$")]
     pub data: String,
-    /// Position in the block, starting at 0.
-    #[schema(example = 3)]
+    /// In the block, from 0.
     pub log_index: u32,
 }
 

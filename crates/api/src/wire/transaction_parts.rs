@@ -7,11 +7,8 @@ use super::{Address, Decimal, DexTrade, Hash, Selector, TokenTransfer, list::lis
 use crate::params::Paging;
 
 list! {
-    /// A page of the token transfers of a transaction, in log order.
     pub struct TransactionTransferList {
         transfers: TokenTransfer,
-        /// Number of token transfers of the transaction.
-        #[schema(example = 2)]
         total,
     }
 }
@@ -24,11 +21,8 @@ impl TransactionTransferList {
 }
 
 list! {
-    /// A page of the trades of a transaction, in log order.
     pub struct TransactionTradeList {
         trades: DexTrade,
-        /// Number of trades of the transaction.
-        #[schema(example = 1)]
         total,
     }
 }
@@ -40,22 +34,19 @@ impl TransactionTradeList {
     }
 }
 
-/// The calls of a transaction in the order of execution, the transaction itself first.
+/// The transaction itself is first.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CallTree {
     pub calls: Vec<TracedCall>,
     /// Calls that are not listed.
-    #[schema(example = 0)]
     pub left_out: usize,
 }
 
-/// A call inside a transaction.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TracedCall {
-    /// How deep it is inside of other calls; 0 for the transaction itself.
-    #[schema(example = 1)]
+    /// 0 for the transaction itself.
     pub depth: u32,
     /// As the EVM calls it.
     #[serde(rename = "type")]
@@ -68,10 +59,9 @@ pub struct TracedCall {
     /// In wei.
     pub value: Decimal,
     pub gas_used: Decimal,
-    /// The selector of the called function, or null.
     #[schema(required = true)]
     pub method: Option<Selector>,
-    /// Why the call failed; null if it succeeded.
+    /// Null if the call succeeded.
     #[schema(required = true, example = "execution reverted")]
     pub error: Option<String>,
 }
@@ -92,17 +82,16 @@ impl From<node::CallTree> for CallTree {
     }
 }
 
-/// The accounts that a transaction changed, by address.
+/// By address.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StateChanges {
     pub accounts: Vec<AccountChange>,
     /// Accounts that are not listed.
-    #[schema(example = 0)]
     pub left_out: usize,
 }
 
-/// What changed about an account: what stayed the same is null.
+/// What stayed the same is null.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AccountChange {
@@ -112,15 +101,13 @@ pub struct AccountChange {
     pub balance: Option<NumberChange>,
     #[schema(required = true)]
     pub nonce: Option<NumberChange>,
-    /// The length of the code in bytes.
+    /// The length of the code.
     #[schema(required = true)]
     pub code_bytes: Option<NumberChange>,
     pub storage: Vec<SlotChange>,
     /// Slots that are not listed.
-    #[schema(example = 0)]
     pub slots_left_out: usize,
-    /// Whether the account does not exist any more.
-    #[schema(example = false)]
+    /// Whether it does not exist any more.
     pub destroyed: bool,
 }
 
@@ -136,7 +123,6 @@ impl<T: Into<Decimal>> From<node::Change<T>> for NumberChange {
     }
 }
 
-/// A slot of the storage of a contract.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SlotChange {
     pub slot: Hash,

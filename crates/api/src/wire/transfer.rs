@@ -4,17 +4,13 @@ use utoipa::ToSchema;
 
 use super::{Address, Decimal, Hash, Timestamp, TokenType};
 
-/// A token transfer.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenTransfer {
     pub tx_hash: Hash,
-    /// Position of the log in its block.
-    #[schema(example = 41)]
+    /// In the block, from 0.
     pub log_index: u32,
-    #[schema(example = 21_000_000)]
     pub block_number: u64,
-    /// The block's time.
     pub timestamp: Timestamp,
     pub token_address: Address,
     pub token_type: TokenType,
@@ -28,15 +24,14 @@ pub struct TokenTransfer {
     #[schema(required = true)]
     pub token_id: Option<Decimal>,
     /// Position in a batch transfer; 0 for all others.
-    #[schema(example = 0)]
     pub batch_index: u32,
-    /// Null until it is read from the contract, as is the symbol; empty if the contract has none.
-    #[schema(required = true, example = "Tether USD")]
+    /// Null until it is read, as is the symbol; empty if the contract has none.
+    #[schema(required = true)]
     pub token_name: Option<String>,
-    #[schema(required = true, example = "USDT")]
+    #[schema(required = true)]
     pub token_symbol: Option<String>,
-    /// Null until it is read, and if the contract has none.
-    #[schema(required = true, example = 18)]
+    /// Null until they are read, and if the contract has none.
+    #[schema(required = true)]
     pub token_decimals: Option<u8>,
 }
 

@@ -5,7 +5,6 @@ use utoipa::ToSchema;
 use super::{Address, Decimal, Hash, Timestamp, list::list};
 use crate::params::Paging;
 
-/// What an account asked a bundler to execute (ERC-4337).
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserOperation {
@@ -15,7 +14,7 @@ pub struct UserOperation {
     /// Null if the sender paid by itself.
     #[schema(required = true)]
     pub paymaster: Option<Address>,
-    /// Who sent the transaction.
+    /// The sender of the transaction.
     pub bundler: Address,
     pub nonce: Decimal,
     pub success: bool,
@@ -26,11 +25,9 @@ pub struct UserOperation {
     #[schema(required = true, example = "ERC20: transfer amount exceeds balance")]
     pub reason: Option<String>,
     pub tx_hash: Hash,
-    #[schema(example = 21_000_000)]
     pub block_number: u64,
     pub timestamp: Timestamp,
-    /// Position of the event in the block.
-    #[schema(example = 3)]
+    /// Of the event, in the block.
     pub log_index: u32,
 }
 
@@ -56,11 +53,8 @@ impl From<contracts::UserOperation> for UserOperation {
 }
 
 list! {
-    /// A page of user operations.
     pub struct UserOperationList with coverage {
         user_operations: UserOperation,
-        /// Number of matching user operations.
-        #[schema(example = 12)]
         total,
     }
 }

@@ -26,7 +26,6 @@ const MAX_ARGUMENTS: usize = 128 * 1024;
 #[derive(Debug, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VerifyRequest {
-    /// The address of the contract, in any letter case.
     #[schema(value_type = AnyCaseAddress)]
     pub(crate) address: domain::Address,
     /// One of: a single Solidity or Vyper file; several files as `{"A.sol":{"content":"..."}}`; standard JSON input, optionally in a
@@ -47,7 +46,6 @@ pub struct VerifyRequest {
     /// `Name` or `file:Name`, if the source has several contracts; by default the one that matches.
     #[schema(value_type = Option<String>, example = "Token")]
     pub(crate) contract_name: Option<String>,
-    /// Whether the optimizer was on.
     #[schema(value_type = Option<bool>, example = true)]
     pub(crate) optimizer: Option<bool>,
     #[schema(schema_with = optimization_used_schema)]
@@ -188,28 +186,26 @@ impl From<VerifyRequest> for verification::VerifyRequest {
     }
 }
 
-/// The result of a verification.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifyResponse {
     /// Whether the source compiles to the code at the address.
     pub success: bool,
     /// The match, or what differs.
-    #[schema(example = "Exact match: Token of contracts/Token.sol compiles to the code, including the metadata hash.")]
     pub message: String,
     pub address: Address,
-    /// Null if it does not match.
+    /// The same as `runtimeMatch`.
     #[serde(rename = "match")]
     #[schema(required = true)]
     pub kind: Option<MatchKind>,
-    /// The matching contract of the source, or null.
+    /// The one of the source that matches, or null.
     #[schema(required = true, example = "Token")]
     pub contract_name: Option<String>,
-    /// The match of the runtime code, which decides the verification; null if it does not match.
+    /// It decides the verification; null if the runtime code does not match.
     #[schema(required = true)]
     pub runtime_match: Option<MatchKind>,
-    /// The match of the creation code; null if it is unknown or does not match: then the constructor is unproven. It does not
-    /// verify a contract on its own.
+    /// Null if the creation code is unknown or does not match: then the constructor is unproven. It does not verify a
+    /// contract on its own.
     #[schema(required = true)]
     pub creation_match: Option<MatchKind>,
 }

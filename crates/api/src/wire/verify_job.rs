@@ -5,7 +5,6 @@ use verification::JobStatus;
 
 use super::{Address, ProblemCode, Timestamp, VerifyResponse};
 
-/// A verification job.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifyJob {
@@ -13,16 +12,16 @@ pub struct VerifyJob {
     pub id: String,
     pub address: Address,
     pub status: VerifyJobStatus,
-    /// What the job waits for; null once it has ended.
+    /// Null once the job has ended.
     #[schema(required = true, example = "other verifications to finish")]
     pub waits_for: Option<String>,
     pub submitted_at: Timestamp,
     #[schema(required = true)]
     pub finished_at: Option<Timestamp>,
-    /// The verdict, if the job has finished.
+    /// Null unless `finished`.
     #[schema(required = true)]
     pub answer: Option<VerifyResponse>,
-    /// Why there is no verdict, if the job has failed.
+    /// Why there is no verdict; null unless `failed`.
     #[schema(required = true)]
     pub failure: Option<VerifyJobFailure>,
 }
@@ -38,11 +37,9 @@ pub enum VerifyJobStatus {
     Failed,
 }
 
-/// Why a verification ended without a verdict.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct VerifyJobFailure {
     pub code: ProblemCode,
-    #[schema(example = "no bytecode is indexed at this address: there is no contract on the chain")]
     pub detail: String,
 }
 

@@ -15,11 +15,9 @@ pub use self::{
 };
 use super::{Address, Timestamp};
 
-/// A webhook without its secret.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Webhook {
-    #[schema(example = 3)]
     pub id: u64,
     #[schema(example = "https://receiver.example/hook")]
     pub url: String,
@@ -32,13 +30,10 @@ pub struct Webhook {
     #[schema(required = true)]
     pub last_triggered_at: Option<Timestamp>,
     /// Failed attempts since the last success.
-    #[schema(example = 0)]
     pub fail_count: u32,
     /// Messages waiting to be sent or retried.
-    #[schema(example = 0)]
     pub pending_count: u64,
-    /// Messages dropped since the webhook was created, because too many were pending.
-    #[schema(example = 0)]
+    /// Messages dropped because too many were pending.
     pub dropped_count: u64,
 }
 
@@ -59,7 +54,6 @@ impl From<ListedWebhook> for Webhook {
     }
 }
 
-/// An owner's webhooks, newest first.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct WebhookList {
     pub webhooks: Vec<Webhook>,
@@ -71,13 +65,10 @@ impl From<Vec<ListedWebhook>> for WebhookList {
     }
 }
 
-/// A new webhook. The secret is shown only once.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CreatedWebhook {
-    #[schema(example = 3)]
     pub id: u64,
     pub secret: RevealedSecret,
-    #[schema(example = "Store this secret: it is not shown again.")]
     pub message: &'static str,
 }
 
@@ -91,16 +82,13 @@ impl From<Registered> for CreatedWebhook {
     }
 }
 
-/// The new secret of a webhook.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RotatedSecret {
-    #[schema(example = 3)]
     pub id: u64,
     pub secret: RevealedSecret,
     /// Until then, `webhook-signature` also has a signature with the old secret.
     pub previous_secret_until: Timestamp,
-    #[schema(example = "Store this secret: it is not shown again.")]
     pub message: &'static str,
 }
 
@@ -137,13 +125,10 @@ impl fmt::Debug for RevealedSecret {
     }
 }
 
-/// The result of deleting a webhook.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeletedWebhook {
     pub success: bool,
-    #[schema(example = 3)]
     pub id: u64,
-    #[schema(example = "The webhook is deleted.")]
     pub message: &'static str,
 }
 

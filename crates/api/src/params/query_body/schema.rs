@@ -31,9 +31,7 @@ impl PartialSchema for QueryBody {
     fn schema() -> RefOr<Schema> {
         let reference = |entity| Ref::from_schema_name(schema_name(entity));
         let mapping = Entity::ALL.map(|entity| (entity.name(), reference(entity).ref_location));
-        let choice = OneOfBuilder::new()
-            .description(Some("A query: an entity with its filters, order and page."))
-            .discriminator(Some(Discriminator::with_mapping("entity", mapping)));
+        let choice = OneOfBuilder::new().discriminator(Some(Discriminator::with_mapping("entity", mapping)));
         Entity::ALL.into_iter().fold(choice, |choice, entity| choice.item(reference(entity))).into()
     }
 }
@@ -68,12 +66,12 @@ fn shared() -> [(&'static str, ObjectBuilder); 6] {
         .minimum(Some(1))
         .default(Some(DEFAULT_LIMIT.into()))
         .examples([DEFAULT_LIMIT])
-        .description(Some("Maximum number of entries. More than 100 is treated as 100"));
+        .description(Some("More than 100 is treated as 100"));
     let offset = or_null(Type::Integer)
         .minimum(Some(0))
         .default(Some(0.into()))
         .examples([0])
-        .description(Some("Entries to skip. An offset past the end gives an empty list"));
+        .description(Some("An offset past the end gives an empty list"));
     let address = or_null(Type::String)
         .pattern(Some("^0x[0-9a-fA-F]{40}$"))
         .examples(["0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5"])
@@ -83,7 +81,7 @@ fn shared() -> [(&'static str, ObjectBuilder); 6] {
         .minimum(Some(0))
         .pattern(Some("^[0-9]+$"))
         .examples([21_000_000])
-        .description(Some("A block, as a number or a string of digits"));
+        .description(Some("A number or a string of digits"));
     let topic = or_null(Type::String)
         .pattern(Some("^0x[0-9a-fA-F]{64}$"))
         .examples(["0x00000000000000000000000095222290dd7278aa3ddd389cc1e1d165cc4bafe5"])
@@ -98,14 +96,6 @@ fn body_of(entity: Entity) -> RefOr<Schema> {
         _ => Ref::from_schema_name(ORDER),
     };
     let body = ObjectBuilder::new()
-        .description(Some(match entity {
-            Entity::Transactions => "Transactions",
-            Entity::Blocks => "Blocks",
-            Entity::Tokens => "Tokens, ordered by number of holders",
-            Entity::TokenTransfers => "Token transfers",
-            Entity::DexTrades => "Trades on exchanges",
-            Entity::Logs => "Logs of contracts",
-        }))
         .property("entity", name)
         .required("entity")
         .property("filter", filter_of(entity))
@@ -117,12 +107,7 @@ fn body_of(entity: Entity) -> RefOr<Schema> {
 }
 
 fn filter_of(entity: Entity) -> ObjectBuilder {
-    let filter = or_null(Type::Object)
-        .description(Some(match entity {
-            Entity::Tokens => "Tokens have no filters",
-            _ => "Records match if all given filters match",
-        }))
-        .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)));
+    let filter = or_null(Type::Object).additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)));
     let keys = entity.filters().iter();
     keys.fold(filter, |filter, key| filter.property(key.name(), value_of(*key, entity)))
 }
@@ -132,18 +117,12 @@ fn value_of(key: FilterKey, entity: Entity) -> RefOr<Schema> {
         FilterKey::Address if entity == Entity::DexTrades => (ADDRESS, "The maker"),
         FilterKey::Address if entity == Entity::Logs => (ADDRESS, "The contract that emitted them"),
         FilterKey::Address => (ADDRESS, "Sender or receiver"),
-        FilterKey::From => (ADDRESS, "The sender"),
-        FilterKey::To => (ADDRESS, "The receiver"),
-        FilterKey::TokenAddress => (ADDRESS, "The token"),
-        FilterKey::BlockNumber => (BLOCK, "The block. With a range, both must match"),
-        FilterKey::BlockFrom => (BLOCK, "The first block"),
-        FilterKey::BlockTo => (BLOCK, "The last block"),
-        FilterKey::Topic0 => {
-            (TOPIC, "The first topic: the hash of the event's signature, unless the event is anonymous")
-        }
-        FilterKey::Topic1 => (TOPIC, "The second topic"),
-        FilterKey::Topic2 => (TOPIC, "The third topic"),
-        FilterKey::Topic3 => (TOPIC, "The fourth topic"),
+        FilterKey::BlockNumber => (BLOCK, "With a range, both must match"),
+        FilterKey::BlockTo => (BLOCK, "Inclusive"),
+        FilterKey::Topic0 => (TOPIC, "The hash of the event's signature, unless the event is anonymous"),
+        FilterKey::From | FilterKey::To | FilterKey::TokenAddress => return Ref::from_schema_name(ADDRESS).into(),
+        FilterKey::BlockFrom => return Ref::from_schema_name(BLOCK).into(),
+        FilterKey::Topic1 | FilterKey::Topic2 | FilterKey::Topic3 => return Ref::from_schema_name(TOPIC).into(),
         FilterKey::Dex => {
             let name = or_null(Type::String)
                 .pattern(Some(NAME))

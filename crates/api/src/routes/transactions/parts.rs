@@ -6,7 +6,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     ApiState,
-    document::{BadParameter, NoSuchTransaction, NodeOrIndexUnavailable, NotTraced},
+    document::{BadParameter, NoSuchTransaction, NotTraced, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     params::{Paging, TransactionInPath, ValidPath, ValidQuery},
@@ -29,7 +29,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
     tag = "chain",
     params(TransactionInPath, Paging),
     responses(
-        (status = 200, description = "A page of token transfers", body = wire::TransactionTransferList),
+        (status = 200, description = "A page", body = wire::TransactionTransferList),
         BadParameter,
         NoSuchTransaction
     )
@@ -51,7 +51,7 @@ async fn list_transaction_transfers(
     tag = "chain",
     params(TransactionInPath, Paging),
     responses(
-        (status = 200, description = "A page of trades", body = wire::TransactionTradeList),
+        (status = 200, description = "A page", body = wire::TransactionTradeList),
         BadParameter,
         NoSuchTransaction
     )
@@ -84,7 +84,7 @@ async fn find_events(app: &ApiState, hash: B256, paging: Paging) -> Result<Trans
         (status = 200, description = "The calls", body = wire::CallTree),
         BadParameter,
         NotTraced,
-        NodeOrIndexUnavailable
+        Unavailable
     )
 )]
 async fn get_transaction_calls(
@@ -97,18 +97,17 @@ async fn get_transaction_calls(
 
 /// What a transaction changed in the state of the chain
 ///
-/// From a trace of the node: balances, nonces, code and storage before and after the transaction, for at most 200 accounts and 50
-/// slots of each.
+/// From a trace of the node: before and after the transaction, for at most 200 accounts and 50 slots of each.
 #[utoipa::path(
     get,
     path = "/transactions/{hash}/state-changes",
     tag = "chain",
     params(TransactionInPath),
     responses(
-        (status = 200, description = "The changed accounts", body = wire::StateChanges),
+        (status = 200, description = "The accounts", body = wire::StateChanges),
         BadParameter,
         NotTraced,
-        NodeOrIndexUnavailable
+        Unavailable
     )
 )]
 async fn get_transaction_state_changes(

@@ -8,17 +8,14 @@ use crate::{
     wire::{Hash, Timestamp, list::list},
 };
 
-/// A queued message.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuedDelivery {
     pub success: bool,
     /// The webhook.
-    #[schema(example = 3)]
     pub id: u64,
     #[schema(example = "evt_5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a")]
     pub delivery_id: String,
-    #[schema(example = "The message is queued.")]
     pub message: &'static str,
 }
 
@@ -33,7 +30,7 @@ impl From<domain::Delivery> for QueuedDelivery {
     }
 }
 
-/// The status of a message.
+/// `cancelled`: the block was reverted before the message was delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryStatus {
@@ -46,7 +43,6 @@ pub enum DeliveryStatus {
     Cancelled,
 }
 
-/// A message with its delivery attempts.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Delivery {
@@ -55,38 +51,34 @@ pub struct Delivery {
     pub event: EventType,
     pub status: DeliveryStatus,
     pub created_at: Timestamp,
-    /// When the next attempt is due, or null.
+    /// Null if none is due.
     #[schema(required = true)]
     pub next_attempt_at: Option<Timestamp>,
-    /// The block of the event, or null.
-    #[schema(required = true, example = 21_000_000)]
+    /// Of the event, or null.
+    #[schema(required = true)]
     pub block_number: Option<u64>,
-    /// The transaction of the event, or null.
+    /// Of the event, or null.
     #[schema(required = true)]
     pub tx_hash: Option<Hash>,
-    /// Number of attempts.
-    #[schema(example = 1)]
     pub attempt_count: u32,
-    /// The newest attempts, newest first.
+    /// The newest, newest first.
     pub attempts: Vec<DeliveryAttempt>,
 }
 
-/// An attempt to deliver a message.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryAttempt {
     pub at: Timestamp,
-    /// Duration in milliseconds.
-    #[schema(example = 84)]
+    /// Its duration.
     pub milliseconds: u32,
-    /// The HTTP status of the receiver's response, or null.
-    #[schema(required = true, example = 200)]
+    /// Of the receiver's response, or null.
+    #[schema(required = true)]
     pub status_code: Option<u16>,
     /// The first KiB of the receiver's response, or null.
-    #[schema(required = true, example = "ok")]
+    #[schema(required = true)]
     pub answer: Option<String>,
     /// Why there was no response, or null.
-    #[schema(required = true, example = json!(null))]
+    #[schema(required = true)]
     pub error: Option<String>,
 }
 
@@ -124,11 +116,8 @@ impl From<domain::Delivery> for Delivery {
 }
 
 list! {
-    /// A page of a webhook's deliveries of the last 7 days, newest first.
     pub struct DeliveryList {
         deliveries: Delivery,
-        /// Number of deliveries.
-        #[schema(example = 120)]
         total,
     }
 }

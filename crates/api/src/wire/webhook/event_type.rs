@@ -32,10 +32,6 @@ impl ToSchema for EventType {
 
 impl PartialSchema for EventType {
     fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .description(Some("The type of an event."))
-            .enum_values(Some(EventKind::ALL.map(event_name)))
-            .into()
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(EventKind::ALL.map(event_name))).into()
     }
 }

@@ -8,20 +8,18 @@ use crate::{
     wire::AnyCaseAddress,
 };
 
-/// A webhook to create.
 #[derive(Debug, ToSchema)]
 #[schema(as = NewWebhook)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewWebhookRequest {
-    /// The owner of the webhook, in any letter case.
     #[schema(value_type = AnyCaseAddress)]
     pub(crate) owner_address: domain::Address,
     #[schema(value_type = ReceiverUrl)]
     pub(crate) url: String,
-    /// The address to watch; the owner's by default.
+    /// The owner's by default.
     #[schema(value_type = Option<AnyCaseAddress>)]
     pub(crate) watch_address: Option<domain::Address>,
-    /// The events to send; `["tx"]` by default.
+    /// `["tx"]` by default.
     #[schema(value_type = Option<Vec<WantedEvent>>, min_items = 1, example = json!(["tx", "token_transfer"]))]
     pub(crate) event_types: Option<EventKinds>,
 }
@@ -37,7 +35,6 @@ pub struct NewWebhookRequest {
 )]
 pub struct ReceiverUrl(pub String);
 
-/// An event that a webhook can subscribe to.
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub enum WantedEvent {
@@ -72,7 +69,7 @@ impl NewWebhookRequest {
     }
 }
 
-/// Changes to a webhook. Missing fields are not changed.
+/// Missing fields are not changed.
 #[derive(Debug, ToSchema)]
 #[schema(as = WebhookChange)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
