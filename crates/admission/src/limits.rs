@@ -61,7 +61,7 @@ pub struct RateLimits {
     anonymous: Windows<Client>,
     keys: Windows<ApiKeyId>,
     keyed_clients: Windows<Client>,
-    /// Set if other processes serve, too. If it fails, each process counts by itself.
+    /// Set if other processes serve, too. If it fails, each process counts by itself, with what it has counted before.
     shared: Option<SharedLimits>,
 }
 
@@ -94,9 +94,14 @@ impl RateLimits {
         Box::pin(async move {
             let counted = self.counted(client, caller);
             let cost = counted.iter().map(|(_, limit)| *limit).fold(cost.max(1), u32::min);
-            if let Some(shared) = self.shared.as_ref().filter(|_| caller != LimitedCaller::Unlimited) {
+            if let Some(shared) = self.shared.as_ref().filter(|_| !counted.is_empty()) {
                 match shared.try_acquire(&counted, cost).await {
-                    Ok(decision) => return decision,
+                    Ok(decision) => {
+                        if !decision.rejected {
+                            self.note(client, caller, cost);
+                        }
+                        return decision;
+                    }
                     Err(error) => tracing::warn!(%error, "requests are counted by this process alone"),
                 }
             }
@@ -107,8 +112,9 @@ impl RateLimits {
     /// The state of an anonymous caller's quota, without counting a request.
     pub fn peek(&self, client: Client) -> BoxFuture<'_, LimitDecision> {
         Box::pin(async move {
-            if let Some(shared) = &self.shared
-                && let Ok(decision) = shared.peek(&self.counted(client, LimitedCaller::Anonymous)).await
+            let counted = self.counted(client, LimitedCaller::Anonymous);
+            if let Some(shared) = self.shared.as_ref().filter(|_| !counted.is_empty())
+                && let Ok(decision) = shared.peek(&counted).await
             {
                 return decision;
             }
@@ -116,6 +122,15 @@ impl RateLimits {
             let state = |limit: NonZeroU32| self.anonymous.peek(client, |log| log.state(limit.get(), 1, now));
             let anonymous = self.config.anonymous.map(|limit| Quota { name: "anonymous", state: state(limit) });
             LimitDecision::uncounted([anonymous, None])
+        })
+    }
+
+    /// Lets other processes have what this one may still count. To be called after the last request.
+    pub fn finish(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if let Some(shared) = &self.shared {
+                shared.finish().await;
+            }
         })
     }
 
@@ -130,6 +145,25 @@ impl RateLimits {
                 let of_client = self.config.keyed_client.map(|limit| limit.get().max(requests_per_minute));
                 let of_client = of_client.map(|limit| (Counted::KeyedClient(client), limit));
                 [(Counted::Key(id), requests_per_minute)].into_iter().chain(of_client).collect()
+            }
+        }
+    }
+
+    /// Counts here what was counted by all, for the time in which they cannot be reached.
+    fn note(&self, client: Client, caller: LimitedCaller, cost: u32) {
+        let now = self.now();
+        let record = |log: &mut RequestLog| {
+            log.drop_expired(now);
+            log.record(cost, now);
+        };
+        match caller {
+            LimitedCaller::Unlimited => {}
+            LimitedCaller::Anonymous => self.anonymous.with(client, now, record),
+            LimitedCaller::WithKey { id, .. } => {
+                self.keys.with(id, now, record);
+                if self.config.keyed_client.is_some() {
+                    self.keyed_clients.with(client, now, record);
+                }
             }
         }
     }

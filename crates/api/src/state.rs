@@ -81,7 +81,7 @@ impl ApiState {
     pub fn new(parts: ApiParts) -> Self {
         let keys = Arc::new(KeyRing::new(Arc::clone(&parts.records)));
         let anonymous_requests = parts.limits.anonymous;
-        let limits = RateLimits::new(parts.limits).shared_by(parts.shared_quotas);
+        let limits = Arc::new(RateLimits::new(parts.limits).shared_by(parts.shared_quotas));
         let metrics = Arc::<ApiMetrics>::default();
         let admission = Admission {
             keys: Arc::clone(&keys),
@@ -142,7 +142,7 @@ impl ApiState {
     /// Persists the use counts of keys; run it as a background task.
     #[must_use]
     pub fn key_uses(&self) -> KeyUses {
-        KeyUses(Arc::clone(&self.keys))
+        KeyUses { keys: Arc::clone(&self.keys), limits: Arc::clone(&self.admission.limits) }
     }
 
     /// How long a response about one block may be cached.

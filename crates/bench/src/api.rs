@@ -29,6 +29,32 @@ pub(crate) async fn request_rate(url: &str, chain: &RecordedChain, duration: Dur
     Ok(load::run(url, &requests, Load::Full, duration).await?.per_second())
 }
 
+/// Pages of lists for many clients at once.
+pub(crate) struct Crowd {
+    pub(crate) per_second: f64,
+    pub(crate) p99: Duration,
+    /// Per request.
+    pub(crate) cpu_seconds: f64,
+}
+
+pub(crate) const CROWD: u32 = 200;
+
+impl Crowd {
+    pub(crate) async fn measure(
+        url: &str,
+        chain: &RecordedChain,
+        duration: Duration,
+        cpu_seconds: impl Fn() -> anyhow::Result<f64>,
+    ) -> anyhow::Result<Self> {
+        let requests = scenarios::of_clients(chain, CROWD);
+        load::run_over(CROWD, url, &requests, Load::Full, duration / 2).await?;
+        let before = cpu_seconds()?;
+        let measured = load::run_over(CROWD, url, &requests, Load::Full, duration).await?;
+        let cpu_seconds = (cpu_seconds()? - before) / measured.latencies.len().max(1) as f64;
+        Ok(Self { per_second: measured.per_second(), p99: quantile(&measured.latencies, 0.99), cpu_seconds })
+    }
+}
+
 /// Bounds: throughput as a share of the bare handler, p99 latency at half load and during a backfill, and the cost of the
 /// last page relative to the first.
 const MIN_OF_BARE: f64 = 0.5;

@@ -94,6 +94,13 @@ impl Explorer {
         Self::spawn(binary()?, rpc, data, &["--anonymous-requests-per-minute", &anonymous.to_string()]).await
     }
 
+    /// Starts it with a limit that no client reaches, behind a proxy.
+    pub(crate) async fn start_counting(rpc: &str, data: &Path, options: &[&str]) -> anyhow::Result<Self> {
+        let limit = HIGHEST_LIMIT.to_string();
+        let counting = ["--anonymous-requests-per-minute", &limit, "--trusted-proxy", "127.0.0.1/32"];
+        Self::spawn(binary()?, rpc, data, &[&counting, options].concat()).await
+    }
+
     /// Starts the demo with a block every so many milliseconds; returns it with the URL of its node.
     pub(crate) async fn start_demo(block_millis: u64) -> anyhow::Result<(Self, String)> {
         let mut process = binary()?

@@ -10,7 +10,7 @@ use std::{
 
 use self::server::Server;
 use crate::{
-    api::request_rate,
+    api::{CROWD, Crowd, request_rate},
     chain::RecordedChain,
     explorer::{Explorer, NO_CACHE, compact_database},
     figures::reached,
@@ -27,6 +27,9 @@ const MAX_DEPTH: f64 = 1.5;
 const MAX_PAIR: f64 = 5.0;
 const MAX_HEAD: Duration = Duration::from_millis(100);
 const MIN_SPEEDUP: f64 = 1.6;
+const MIN_CROWD_RATE: f64 = 1_200.0;
+const MAX_CROWD_P99: Duration = Duration::from_millis(300);
+const MAX_PAGE_CPU: Duration = Duration::from_micros(600);
 /// Both processes need the same one.
 const KEY: [&str; 2] = ["--webhook-encryption-key", "0000000000000000000000000000000000000000000000000000000000000007"];
 
@@ -52,6 +55,8 @@ pub(crate) struct PostgresFigures {
     embedded_head: HeadFigures,
     head: HeadFigures,
     serving: Serving,
+    /// 200 clients: on the embedded store, on PostgreSQL without limits, and with.
+    crowds: [Crowd; 3],
 }
 
 pub(crate) async fn measure(
@@ -85,6 +90,8 @@ pub(crate) async fn measure(
     let pages = page_depth::measure(chain, unused.path(), requests, &on_database).await?;
     report("postgres: one and two processes that serve");
     let serving = serve(chain, unused.path(), &on_database, &server, load).await?;
+    report("postgres: many clients");
+    let crowds = crowds(chain, [folder.path(), unused.path()], &on_database, &server, load).await?;
     report("postgres: the head of the chain");
     let head = head::measure(chain, unused.path(), head_blocks, &on_database).await?;
     let embedded_head = head::measure(chain, folder.path(), head_blocks, &NO_CACHE).await?;
@@ -98,6 +105,7 @@ pub(crate) async fn measure(
         embedded_head,
         head,
         serving,
+        crowds,
     })
 }
 
@@ -147,6 +155,27 @@ async fn serve(
     Ok(serving)
 }
 
+async fn crowds(
+    chain: &RecordedChain,
+    [embedded, unused]: [&Path; 2],
+    on_database: &[&str],
+    server: &Server,
+    load: Duration,
+) -> anyhow::Result<[Crowd; 3]> {
+    let explorer = Explorer::start_with(&chain.url(), embedded, &NO_CACHE).await?;
+    let on_embedded = Crowd::measure(&explorer.url, chain, load, || explorer.cpu_seconds()).await?;
+    explorer.stop().await?;
+    let options = [on_database, &["--role", "serve"]].concat();
+    let explorer = Explorer::start_with(&chain.url(), unused, &options).await?;
+    let cpu = |explorer: &Explorer| -> anyhow::Result<f64> { Ok(explorer.cpu_seconds()? + server.cpu_seconds()?) };
+    let unlimited = Crowd::measure(&explorer.url, chain, load, || cpu(&explorer)).await?;
+    explorer.stop().await?;
+    let explorer = Explorer::start_counting(&chain.url(), unused, &options).await?;
+    let limited = Crowd::measure(&explorer.url, chain, load, || cpu(&explorer)).await?;
+    explorer.stop().await?;
+    Ok([on_embedded, unlimited, limited])
+}
+
 impl fmt::Display for PostgresFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let transactions = self.transactions as f64;
@@ -169,6 +198,13 @@ impl fmt::Display for PostgresFigures {
         writeln!(f, "| processes that serve | requests/s | CPU per request, server included |\n|---|---|---|")?;
         writeln!(f, "| one | {one:.0} | {:.0} us |", cpu_one * 1e6)?;
         writeln!(f, "| two | {two:.0} | {:.0} us |", cpu_two * 1e6)?;
+
+        writeln!(f, "\n| {CROWD} clients | requests/s | p99 | CPU per request, server included |\n|---|---|---|---|")?;
+        let stores = ["embedded store", "PostgreSQL", "PostgreSQL, with a limit"];
+        for (store, crowd) in stores.iter().zip(&self.crowds) {
+            let (p99, cpu) = (crowd.p99.as_secs_f64() * 1e3, crowd.cpu_seconds * 1e6);
+            writeln!(f, "| {store} | {:.0} | {p99:.0} ms | {cpu:.0} us |", crowd.per_second)?;
+        }
 
         writeln!(f, "\n| bar | | bound | |\n|---|---|---|---|")?;
         let mut bar = |name: &str, value: String, bound: String, is_reached: bool| {
@@ -199,6 +235,20 @@ impl fmt::Display for PostgresFigures {
             format!("{speedup:.2}"),
             format!("at least {MIN_SPEEDUP}, where cores are free"),
             speedup >= MIN_SPEEDUP,
+        )?;
+        let [_, crowd, _] = &self.crowds;
+        let is_reached = crowd.per_second >= MIN_CROWD_RATE && crowd.p99 <= MAX_CROWD_P99;
+        bar(
+            "200 clients, requests/s and p99",
+            format!("{:.0}, {}", crowd.per_second, millis(crowd.p99)),
+            format!("at least {MIN_CROWD_RATE:.0}, at most {}", millis(MAX_CROWD_P99)),
+            is_reached,
+        )?;
+        bar(
+            "CPU of a page, server included",
+            millis(Duration::from_secs_f64(crowd.cpu_seconds)),
+            format!("at most {}", millis(MAX_PAGE_CPU)),
+            crowd.cpu_seconds <= MAX_PAGE_CPU.as_secs_f64(),
         )
     }
 }

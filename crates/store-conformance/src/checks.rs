@@ -14,6 +14,8 @@ use store::{StateVersion, StoreError, Undo};
 /// Compares every kind of query.
 pub(super) async fn all(subject: &Subject, model: &Model, chain: &RandomChain, rng: &mut StdRng) {
     assert_eq!(subject.reader.find_tip().await.expect("tip"), model.tip());
+    let shown = subject.reader.find_shown_tip().await.expect("shown tip");
+    assert_eq!(shown, model.tip().map(|tip| tip.number));
     assert_eq!(subject.reader.coverage().await.expect("coverage"), model.coverage());
     assert_eq!(subject.reader.stats().await.expect("stats"), model.stats());
     assert_eq!(subject.reader.list_gas_prices(20).await.expect("gas prices"), model.list_gas_prices(20));
@@ -254,6 +256,8 @@ pub(super) async fn rejections(subject: &mut Subject, model: &Model, chain: &mut
     assert!(matches!(rejected, Err(StoreError::NotNextBlock { .. })), "{rejected:?}");
 
     assert_eq!(subject.reader.find_tip().await.expect("tip"), model.tip());
+    let shown = subject.reader.find_shown_tip().await.expect("shown tip");
+    assert_eq!(shown, model.tip().map(|tip| tip.number));
     assert_eq!(subject.reader.stats().await.expect("stats"), model.stats());
 }
 

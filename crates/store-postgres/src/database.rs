@@ -21,6 +21,10 @@ use crate::{
     options::PostgresOptions,
 };
 
+/// Queries of requests read a few rows of each table by an index. Before the tables were analyzed, and while they are small, the
+/// server expects that reading all of a table takes less, and plans each query again, which takes longer than to run it.
+const PLANS: &str = "-c plan_cache_mode=force_generic_plan -c enable_hashjoin=off -c enable_mergejoin=off";
+
 pub(crate) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// The connections of one process.
@@ -58,7 +62,9 @@ impl Database {
             .keepalives_interval(Duration::from_secs(1))
             .keepalives_retries(3);
         config.tcp_user_timeout(Duration::from_secs(8));
-        let pool = new_pool(&url, *connections, *timeout)?;
+        let mut queried = url.clone();
+        queried.config.options(format!("{} {PLANS}", options.trim()));
+        let pool = new_pool(&queried, *connections, *timeout)?;
         Ok(Self { url, pool, timeout: *timeout, schema: schema.clone() })
     }
 

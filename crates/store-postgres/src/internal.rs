@@ -12,6 +12,9 @@ use crate::{
 
 pub(crate) const PROGRESS: &str = "anchor, above, below, gap_first, gap_last, above_count, below_count";
 
+/// The number of these columns.
+pub(crate) const PROGRESS_COUNT: usize = 7;
+
 /// From the columns of [`PROGRESS`]; None before the first trace.
 pub(crate) fn progress_from_row(row: &Row, first: usize) -> Result<Option<InternalProgress>, StoreError> {
     let Some((anchor, above)) = both(row.option_u64(first)?, row.option_u64(first + 1)?)? else { return Ok(None) };

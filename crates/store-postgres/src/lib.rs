@@ -30,6 +30,7 @@ mod ranks;
 mod raw_records;
 mod read;
 mod reader;
+mod reading;
 mod replica;
 mod rows;
 mod same_chain;

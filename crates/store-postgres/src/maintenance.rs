@@ -6,6 +6,7 @@ use store::{StoreCheck, StoreError, StoreFault, StorePart};
 use crate::{
     PostgresStore,
     database::{get, query},
+    error::store_error,
     migrations,
     rows::RowExt,
 };
@@ -97,6 +98,8 @@ impl PostgresStore {
         Box::pin(async move {
             let mut client = self.database().connection().await?;
             let client = crate::database::snapshot(&mut client).await?;
+            let sql = "set local enable_hashjoin = on; set local enable_mergejoin = on";
+            client.batch_execute(sql).await.map_err(store_error)?;
             let mut faults = Vec::new();
             let mut add = |part, found| faults.push(StoreFault { found, blocks: None, part });
             for (setting, consequence) in [

@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     /// What users left, what processes share, and the rows that an emptied index keeps.
-    const KEPT: [&str; 28] = [
+    const KEPT: [&str; 29] = [
         "api_key",
         "api_key_proof",
         "chain",
@@ -254,6 +254,7 @@ mod tests {
         "orphaned_block",
         "queue_owner",
         "quota_request",
+        "recalled_lease",
         "record_import",
         "request_quota",
         "running_verification",

@@ -13,6 +13,7 @@ use crate::{
     database::{Connection, Database, execute, find},
     numeric::Numeric,
     read::{self, Intersections},
+    reading::{Reading, Shown},
     replica::Replica,
     rows::{RowExt, int2, int8},
     versions::Versions,
@@ -27,6 +28,7 @@ pub struct PostgresReader {
     replica: Option<Arc<Replica>>,
     pub(crate) intersections: Arc<Intersections>,
     pub(crate) read_times: Arc<Histogram>,
+    shown: Arc<Shown>,
     /// The first block of an index never changes.
     first_block: Arc<OnceLock<BlockNumber>>,
 }
@@ -38,50 +40,52 @@ impl PostgresReader {
         replica: Option<Arc<Replica>>,
         (intersections, read_times): (Arc<Intersections>, Arc<Histogram>),
     ) -> Self {
-        Self { database, versions, replica, intersections, read_times, first_block: Arc::default() }
+        Self {
+            database,
+            versions,
+            replica,
+            intersections,
+            read_times,
+            shown: Arc::default(),
+            first_block: Arc::default(),
+        }
+    }
+
+    pub(crate) fn replica(&self) -> Option<&Replica> {
+        self.replica.as_deref()
     }
 
     pub(crate) fn usable_replica(&self) -> Option<&Replica> {
         self.replica.as_deref().filter(|replica| replica.usable_version().is_some())
     }
 
-    pub(crate) async fn note_shown(&self, client: &dyn Connection) -> Result<(), StoreError> {
-        match &self.replica {
-            Some(replica) => replica.note_shown(client).await,
-            None => Ok(()),
-        }
+    /// What a read sees is noted here.
+    pub(crate) fn shown(&self) -> &Shown {
+        &self.shown
     }
 }
 
 /// Runs a query of one statement, on the standby or on the primary.
 macro_rules! read_statement {
-    ($this:ident, |$client:ident| $query:expr) => {{
-        let _timer = $this.read_times.start_timer();
-        if let Some(replica) = $this.usable_replica() {
-            let read = async {
-                let $client = replica.connection().await?;
-                $query.await
-            };
-            match read.await {
-                Ok(found) => return Ok(found),
-                Err(error) => replica.failed(&error),
-            }
-        }
-        let $client = $this.database.connection().await?;
-        let found = $query.await?;
-        $this.note_shown(&$client).await?;
-        Ok(found)
-    }};
+    ($this:ident, |$client:ident| $query:expr) => {
+        $crate::reader::read_as!($this, statement, |$client| $query)
+    };
 }
 
 /// Runs a query of several statements that see the same state.
 macro_rules! read_snapshot {
-    ($this:ident, |$client:ident| $query:expr) => {{
+    ($this:ident, |$client:ident| $query:expr) => {
+        $crate::reader::read_as!($this, snapshot, |$client| $query)
+    };
+}
+
+macro_rules! read_as {
+    ($this:ident, $kind:ident, |$client:ident| $query:expr) => {{
         let _timer = $this.read_times.start_timer();
         if let Some(replica) = $this.usable_replica() {
             let read = async {
-                let mut connection = replica.connection().await?;
-                let $client = $crate::database::snapshot(&mut connection).await?;
+                let connection = replica.connection().await?;
+                let $client = $crate::reading::Reading::$kind(&connection, $this.shown(), None);
                 $query.await
             };
             match read.await {
@@ -89,15 +93,13 @@ macro_rules! read_snapshot {
                 Err(error) => replica.failed(&error),
             }
         }
-        let mut connection = $this.database.connection().await?;
-        // Ends with a rollback, since it changes nothing.
-        let $client = $crate::database::snapshot(&mut connection).await?;
-        let found = $query.await?;
-        $this.note_shown(&$client).await?;
-        Ok(found)
+        let connection = $this.database.connection().await?;
+        let $client = $crate::reading::Reading::$kind(&connection, $this.shown(), $this.replica());
+        $query.await
     }};
 }
 
+pub(crate) use read_as;
 pub(crate) use read_snapshot;
 pub(crate) use read_statement;
 
@@ -122,16 +124,21 @@ impl ChainReader for PostgresReader {
         }
         // Noted as shown, so that the standby is read again only when it has the same.
         let found = async {
-            let client = self.database.connection().await?;
-            let found = read::find_tip(&client).await?;
-            self.note_shown(&client).await?;
-            Ok::<_, StoreError>(found)
+            let connection = self.database.connection().await?;
+            read::find_tip(&Reading::statement(&connection, &self.shown, self.replica())).await
         };
         match found.await {
             Ok(found) => Ok(found),
             // Without the primary, the standby may still get the block.
             Err(error) if error.is_transient() => Ok(tip),
             Err(error) => Err(error),
+        }
+    }
+
+    async fn find_shown_tip(&self) -> Result<Option<BlockNumber>, StoreError> {
+        match self.shown.tip(self.versions.latest()) {
+            Some(tip) => Ok(tip),
+            None => Ok(self.find_tip().await?.map(|tip| tip.number)),
         }
     }
 

@@ -17,7 +17,7 @@ use store::StoreError;
 use tokio::{sync::watch, task::AbortHandle};
 
 use crate::{
-    database::{Connection, Database, get},
+    database::{Database, get},
     rows::RowExt,
     versions::Versions,
 };
@@ -109,10 +109,8 @@ impl Replica {
     }
 
     /// Remembers what the primary has shown, so that the standby is read only when it has the same.
-    pub(crate) async fn note_shown(&self, primary: &dyn Connection) -> Result<(), StoreError> {
-        let version = get(primary, VERSION, &[]).await?.u64(0)?;
+    pub(crate) fn note_shown(&self, version: u64) {
         self.shown.fetch_max(version, Ordering::AcqRel);
-        Ok(())
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

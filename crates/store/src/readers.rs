@@ -42,6 +42,11 @@ pub trait ChainReader:
         self.find_tip().await
     }
 
+    /// A tip below which all answers so far are: no call that has returned shows a newer block.
+    async fn find_shown_tip(&self) -> Result<Option<BlockNumber>, StoreError> {
+        Ok(self.find_tip().await?.map(|tip| tip.number))
+    }
+
     /// Which part of the chain the index has.
     async fn coverage(&self) -> Result<Coverage, StoreError>;
 

@@ -12,6 +12,9 @@ pub trait SharedQuotas: Send + Sync {
 
     /// What is left for the callers, without counting a request.
     async fn peek(&self, callers: &[QuotaCaller], window: Duration) -> Result<QuotaUse, StoreError>;
+
+    /// Returns what this process may still count without the others. To be called after the last request.
+    async fn finish(&self);
 }
 
 /// A caller with a limit of its own. Callers that are counted together are given in the same order everywhere.

@@ -93,6 +93,10 @@ impl SharedLimits {
         Ok(LimitDecision { rejected: false, ..decision(counted, 0, &used) })
     }
 
+    pub(super) async fn finish(&self) {
+        self.quotas.finish().await;
+    }
+
     /// So that a flood of requests above the limit does not reach the store.
     fn known_rejection(&self, counted: &[(Counted, u32)], cost: u32) -> Option<LimitDecision> {
         let rejection = |(counted, limit): &(Counted, u32)| {

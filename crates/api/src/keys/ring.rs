@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use admission::RateLimits;
 use domain::{Address, ApiKey, ApiKeyId, KeyDigest, KeyUse, UnixMillis};
 use futures::future::BoxFuture;
 use quick_cache::sync::Cache;
@@ -167,26 +168,30 @@ fn cache_key(digest: &KeyDigest) -> CacheKey {
 /// Persists the use counts of keys in the background.
 #[derive(Clone)]
 #[expect(missing_debug_implementations, reason = "holds keys")]
-pub struct KeyUses(pub(crate) Arc<KeyRing>);
+pub struct KeyUses {
+    pub(crate) keys: Arc<KeyRing>,
+    pub(crate) limits: Arc<RateLimits>,
+}
 
 impl KeyUses {
     pub fn persist_until(self, cancel: CancellationToken) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             while cancel.run_until_cancelled(tokio::time::sleep(PERSIST_INTERVAL)).await.is_some() {
-                self.0.persist_uses().await;
+                self.keys.persist_uses().await;
             }
         })
     }
 
     /// Has a key read from the store again, after the operator changed it.
     pub fn forget(&self, digest: &KeyDigest) {
-        self.0.invalidate(digest);
+        self.keys.invalidate(digest);
     }
 
-    /// Persists the last counts. Called after the last request.
+    /// Persists the last counts, and lets other processes have what is left of the limits. Called after the last request.
     pub fn finish(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            self.0.persist_uses().await;
+            self.keys.persist_uses().await;
+            self.limits.finish().await;
         })
     }
 }

@@ -25,7 +25,7 @@ const DOCUMENT: &str = "/api/v1/openapi.json";
 /// Authenticates the caller and enforces the rate limits.
 pub(crate) struct Admission {
     pub(crate) keys: Arc<KeyRing>,
-    pub(crate) limits: RateLimits,
+    pub(crate) limits: Arc<RateLimits>,
     pub(crate) page_budget: Arc<PageBudget>,
     pub(crate) proxies: TrustedProxies,
     pub(crate) metrics: Arc<ApiMetrics>,

@@ -40,7 +40,7 @@ type FoundTip = Pin<Box<dyn Future<Output = Result<Option<BlockNumber>, StoreErr
 
 pub(crate) struct IndexedBlock {
     resources: IndexResources,
-    /// Of the index, or at least a block if any copy of it has that one.
+    /// Of what was shown, or at least a block if any copy of the index has that one.
     find_tip: Box<dyn Fn(Option<BlockNumber>) -> FoundTip + Send + Sync>,
 }
 
@@ -49,11 +49,10 @@ impl IndexedBlock {
         let find_tip = move |wanted| -> FoundTip {
             let chain = Arc::clone(&chain);
             Box::pin(async move {
-                let tip = match wanted {
-                    Some(wanted) => chain.find_tip_at_least(wanted).await?,
-                    None => chain.find_tip().await?,
-                };
-                Ok(tip.map(|tip| tip.number))
+                match wanted {
+                    Some(wanted) => Ok(chain.find_tip_at_least(wanted).await?.map(|tip| tip.number)),
+                    None => chain.find_shown_tip().await,
+                }
             })
         };
         Self { resources, find_tip: Box::new(find_tip) }

@@ -28,7 +28,7 @@ pub(crate) fn wrap(router: Router) -> Router {
 pub(crate) fn wrap_with_cache(router: Router, cache: ResponseCache) -> Router {
     let admission = Admission {
         keys: Arc::new(KeyRing::new(Arc::new(MemoryRecords::default()))),
-        limits: RateLimits::new(LimitConfig { anonymous: None, keyed_client: None }),
+        limits: Arc::new(RateLimits::new(LimitConfig { anonymous: None, keyed_client: None })),
         page_budget: Arc::new(PageBudget::new(None, TrustedProxies::default())),
         proxies: TrustedProxies::default(),
         metrics: Arc::default(),

@@ -71,6 +71,24 @@ pub(super) fn different_pages(chain: &RecordedChain) -> Requests {
     pages.map(|page| ApiRequest::get(format!("/api/v1/transactions?address={address}&page={page}")).encode()).collect()
 }
 
+/// Pages of blocks, of transactions and of those of the busiest address, of so many clients behind a proxy.
+pub(super) fn of_clients(chain: &RecordedChain, clients: u32) -> Requests {
+    let (address, entries) = chain.busiest;
+    let request = |number: u32| {
+        let (list, entries) = match number % 3 {
+            0 => ("/blocks?".to_owned(), chain.head),
+            1 => ("/transactions?".to_owned(), chain.transactions),
+            _ => (format!("/transactions?address={address}&"), entries),
+        };
+        let page = 1 + u64::from(number / 3) % (entries / PAGE_SIZE).clamp(1, WINDOWS);
+        let [.., high, low] = (number % clients).to_be_bytes();
+        let client = format!("x-forwarded-for: 192.0.{high}.{low}");
+        format!("GET /api/v1{list}page={page} HTTP/1.1\r\nhost: localhost\r\n{client}\r\n\r\n").into_bytes()
+    };
+    // Not a multiple of the number of lists, so that each connection reads all of them.
+    (0..clients * 20 + 1).map(request).collect()
+}
+
 impl Scenario {
     fn get(name: &str, path: String, others: Vec<String>) -> Self {
         let others = others.into_iter().map(ApiRequest::get).collect();

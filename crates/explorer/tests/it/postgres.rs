@@ -4,6 +4,7 @@ mod deliverers;
 mod faults;
 mod paused;
 mod readiness;
+mod round_trips;
 #[path = "../../../store-postgres/tests/postgres/server.rs"]
 #[allow(dead_code, reason = "shared with the tests of the store")]
 pub(crate) mod server;
@@ -419,6 +420,26 @@ async fn limits_hold_over_all_processes_that_serve() {
         let answer = client.send(request).await;
         assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (200, remaining));
     }
+}
+
+#[tokio::test]
+async fn without_its_database_a_process_goes_on_counting() {
+    let server = Server::start();
+    let url = server.database().await;
+    let node = DevNode::start().await;
+    let launch = || role(&node.url(), &url, "serve").variable("EXPLORER_ANONYMOUS_REQUESTS_PER_MINUTE", 10);
+    let (one, two) = (launch().start().await, launch().start().await);
+    for (number, left) in (0..6).zip((4..10).rev()) {
+        let answer = [&one, &two][number % 2].get("/api/v1/tokens").await;
+        assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (200, left.to_string().as_str()));
+    }
+    server.kill();
+    // Three of the six were its own.
+    for left in (0..7).rev() {
+        let answer = one.get("/api/v1/tokens").await;
+        assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (503, left.to_string().as_str()));
+    }
+    assert_eq!(one.get("/api/v1/tokens").await.status, 429);
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@ use domain::{
     Address, AddressFacts, AddressOverview, AddressSummary, B256, Bytes, Creation, InternalFilter, PageRequest,
     TokenName, TransactionFilter,
 };
+use futures::try_join;
 use store::{AddressReader, StoreError};
 use tokio_postgres::Row;
 
@@ -51,8 +52,8 @@ pub(crate) async fn find_address(
     client: &dyn Connection,
     address: Address,
 ) -> Result<Option<AddressSummary>, StoreError> {
-    let known = find_known_address(client, address).await?;
-    let Some(internal) = find_internal_activity(client, address).await? else { return Ok(known) };
+    let (known, internal) = try_join!(find_known_address(client, address), find_internal_activity(client, address))?;
+    let Some(internal) = internal else { return Ok(known) };
     let (first_seen, last_seen) = (internal.first_seen, internal.last_seen);
     Ok(Some(match known {
         Some(known) => AddressSummary {
@@ -105,14 +106,16 @@ pub(crate) async fn find_address_overview(
     address: Address,
     recent: u32,
 ) -> Result<Option<AddressOverview>, StoreError> {
-    let (tip, summary) = (find_tip(client).await?, find_address(client, address).await?);
+    let (touching, internal) = (TransactionFilter::touching(address), InternalFilter::touching(address));
+    let (tip, summary, recent, token, [transfer_count, trade_count, log_count], internal) = try_join!(
+        find_tip(client),
+        find_address(client, address),
+        list_transactions(client, intersections, &touching, PageRequest::newest(recent)),
+        find_token(client, address),
+        count_activity(client, address),
+        list_internal_transactions(client, &internal, PageRequest::newest(0)),
+    )?;
     let (Some(tip), Some(summary)) = (tip, summary) else { return Ok(None) };
-    let touching = TransactionFilter::touching(address);
-    let recent = list_transactions(client, intersections, &touching, PageRequest::newest(recent)).await?.items;
-    let token = find_token(client, address).await?;
-    let [transfer_count, trade_count, log_count] = count_activity(client, address).await?;
-    let internal = InternalFilter::touching(address);
-    let internal = list_internal_transactions(client, &internal, PageRequest::newest(0)).await?;
     Ok(Some(AddressOverview {
         tip,
         summary,
@@ -121,7 +124,7 @@ pub(crate) async fn find_address_overview(
         internal_tx_count: internal.page.total,
         traced_range: internal.traced_range,
         log_count,
-        recent,
+        recent: recent.items,
         token,
     }))
 }

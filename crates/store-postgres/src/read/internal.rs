@@ -1,5 +1,8 @@
 use async_trait::async_trait;
-use domain::{Address, BlockRange, InternalFilter, InternalPage, Order, Page, PageRequest};
+use domain::{
+    Address, BlockNumber, BlockRange, InternalFilter, InternalPage, InternalTransaction, Order, Page, PageRequest,
+};
+use futures::{future::try_join_all, try_join};
 use store::{InternalProgress, InternalReader, ListKind, Parties, Party, StoreError};
 
 use super::{
@@ -8,9 +11,8 @@ use super::{
     select::list_ids,
 };
 use crate::{
-    chain::Chain,
     database::{Connection, find, get, query},
-    internal::find_progress,
+    internal::{PROGRESS, PROGRESS_COUNT, progress_from_row},
     lists::mask,
     reader::{PostgresReader, read_snapshot},
     rows::{RowExt, clamped, int8},
@@ -34,14 +36,23 @@ pub(crate) async fn list_internal_transactions(
     filter: &InternalFilter,
     page: PageRequest,
 ) -> Result<InternalPage, StoreError> {
-    let first_block = Chain::read(client).await?.first_block;
-    let (Some(progress), Some(first_block)) = (find_progress(client).await?, first_block) else {
+    let parties = Parties::of(filter.address, filter.from, filter.to).required();
+    let (traced, owners) = try_join!(find_traced(client), find_owners(client, parties.as_deref()))?;
+    let Some((progress, first_block)) = traced else {
         return Ok(InternalPage { page: Page::empty(0), traced_range: None });
     };
+    let traced_range = progress.traced_range(first_block);
+    let Some(owners) = owners else { return Ok(InternalPage { page: Page::empty(0), traced_range }) };
     let (low, high) = span(client, &progress, progress.lowest(first_block), filter).await?;
-    let Page { items, total } = select(client, filter, low, high, page).await?;
-    let rows = query(client, &INTERNAL.statement(KNOWN_PAGE), &[&int8(total), &items]).await?;
-    Ok(InternalPage { page: page_of(&rows, internal_from_row)?, traced_range: progress.traced_range(first_block) })
+    let page = if low < high { select(client, &owners, low, high, page).await? } else { Page::empty(0) };
+    Ok(InternalPage { page, traced_range })
+}
+
+/// What was traced, and the first block; None before the first trace.
+async fn find_traced(client: &dyn Connection) -> Result<Option<(InternalProgress, BlockNumber)>, StoreError> {
+    let sql = format!("select {PROGRESS}, c.first_block from internal_progress cross join chain c");
+    let row = get(client, &sql, &[]).await?;
+    Ok(progress_from_row(&row, 0)?.zip(row.option_u64(PROGRESS_COUNT)?))
 }
 
 /// The ids in the blocks and the transaction of a filter.
@@ -78,33 +89,26 @@ async fn span(
     Ok((row.value(0)?, row.value(1)?))
 }
 
-/// A page of the ids in a span that belong to the parties of a filter.
+/// A page of what is in a span and belongs to all of these.
 async fn select(
     client: &dyn Connection,
-    filter: &InternalFilter,
+    owners: &[(u64, Party)],
     low: i64,
     high: i64,
     page: PageRequest,
-) -> Result<Page<i64>, StoreError> {
-    let parties = Parties::of(filter.address, filter.from, filter.to);
-    let Some(required) = parties.required().filter(|_| low < high) else { return Ok(Page::empty(0)) };
-    let mut owners = Vec::with_capacity(required.len());
-    for (address, party) in required {
-        let Some(owner) = party_id(client, address).await? else { return Ok(Page::empty(0)) };
-        owners.push((owner, party));
-    }
-    match owners.as_slice() {
+) -> Result<Page<InternalTransaction>, StoreError> {
+    let Page { items, total } = match owners {
         [] => {
             let total = high.abs_diff(low);
-            Ok(Page { items: page.ranks(total).map(|rank| low + int8(rank)).collect(), total })
+            Page { items: page.ranks(total).map(|rank| low + int8(rank)).collect(), total }
         }
         [(owner, party)] => {
-            let sql = "select p.total, p.ids from internal_page($1, $2, $3, $4, $5, $6, $7) p";
+            let sql = INTERNAL.statement("select p.total, p.ids from internal_page($1, $2, $3, $4, $5, $6, $7) p");
             let newest_first = page.order == Order::NewestFirst;
             let (skipped, wanted) = (clamped(page.offset), i64::from(page.limit));
-            let row = get(client, sql, &[&int8(*owner), &mask(*party), &low, &high, &skipped, &wanted, &newest_first])
-                .await?;
-            Ok(Page { total: row.u64(0)?, items: row.value(1)? })
+            let (owner, party) = (int8(*owner), mask(*party));
+            let rows = query(client, &sql, &[&owner, &party, &low, &high, &skipped, &wanted, &newest_first]).await?;
+            return page_of(&rows, internal_from_row);
         }
         owners => {
             let mut common: Option<Vec<i64>> = None;
@@ -115,9 +119,20 @@ async fn select(
                     None => ids,
                 });
             }
-            Ok(cut_page([&common.unwrap_or_default(), &[]], page))
+            cut_page([&common.unwrap_or_default(), &[]], page)
         }
-    }
+    };
+    page_of(&query(client, &INTERNAL.statement(KNOWN_PAGE), &[&int8(total), &items]).await?, internal_from_row)
+}
+
+/// The ids of parties; None if one of them is part of no internal transaction, or if there can be none.
+async fn find_owners(
+    client: &dyn Connection,
+    required: Option<&[(Address, Party)]>,
+) -> Result<Option<Vec<(u64, Party)>>, StoreError> {
+    let Some(required) = required else { return Ok(None) };
+    let ids = try_join_all(required.iter().map(|(address, _)| party_id(client, *address))).await?;
+    Ok(ids.into_iter().zip(required).map(|(id, (_, party))| Some((id?, *party))).collect())
 }
 
 /// The ids of a party in a span, in chain order.

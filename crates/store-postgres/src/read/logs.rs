@@ -1,26 +1,33 @@
 use async_trait::async_trait;
-use domain::{B256, Bytes, IndexedLog, LogEvent, LogFilter, LogPage, MAX_TOPICS, Order, Page, PageRequest};
-use store::{ListKey, ListKind, LogReader, Party, StoreError, log_data};
+use domain::{B256, BlockRange, Bytes, IndexedLog, LogEvent, LogFilter, LogPage, MAX_TOPICS, Page, PageRequest};
+use store::{ChainReader, ListKey, ListKind, LogReader, Party, StoreError, log_data};
 use tokio_postgres::Row;
 
 use super::{
     intersections::Intersections,
     pages::{KNOWN_PAGE, page_of},
-    select::{address_id, list_ids},
-    spans::{Numbering, span},
+    select::{Condition, PageParameters, address_id, list_ids, page_of_owner, single_page},
+    spans::Numbering,
 };
 use crate::{
     database::{Connection, find, get, query},
-    lists::{ListTable, mask},
-    reader::{PostgresReader, read_snapshot},
-    rows::{RowExt, clamped, int8},
+    lists::ListTable,
+    reader::{PostgresReader, read_snapshot, read_statement},
+    rows::{RowExt, int8},
     tables::Rows,
 };
 
 #[async_trait]
 impl LogReader for PostgresReader {
     async fn list_logs(&self, filter: &LogFilter, page: PageRequest) -> Result<LogPage, StoreError> {
-        read_snapshot!(self, |client| list_logs(&client, &self.intersections, filter, page))
+        let page = async {
+            match Owner::of(filter) {
+                Some(owner) => read_statement!(self, |client| list_logs_of(&client, &owner, filter.blocks, page)),
+                None => read_snapshot!(self, |client| list_logs(&client, &self.intersections, filter, page)),
+            }
+        };
+        let page: Page<IndexedLog> = page.await?;
+        Ok(LogPage { page, complete_from: self.coverage().await?.first_block })
     }
 }
 
@@ -71,40 +78,64 @@ fn unpacked(packed: &[u8]) -> Result<(Option<Bytes>, u32), StoreError> {
     Ok((Some(data.into()), size))
 }
 
-/// Needs a snapshot.
-pub(crate) async fn list_logs(
+/// The one list, or the whole chain, that a filter selects.
+struct Owner {
+    page: String,
+    keys: Vec<Vec<u8>>,
+}
+
+impl Owner {
+    /// None if a filter combines lists.
+    fn of(filter: &LogFilter) -> Option<Self> {
+        let mut topics =
+            ListKind::OF_TOPICS.into_iter().zip(&filter.topics).filter_map(|(kind, topic)| Some((kind, (*topic)?)));
+        let address =
+            filter.address.map(|address| Condition { kind: ListKind::EmitterLogs, address, party: Party::Any });
+        let page = |kind: ListKind, owner| page_of_owner(Numbering::Logs, kind.into(), Party::Any, owner);
+        Some(match (address, topics.next(), topics.next()) {
+            (address, None, _) => Self {
+                page: single_page(Numbering::Logs, address),
+                keys: address.iter().map(|condition| condition.address.to_vec()).collect(),
+            },
+            (None, Some((kind, topic)), None) => {
+                Self { page: page(kind, "select id from log_topic where topic = $6"), keys: vec![topic.to_vec()] }
+            }
+            (Some(condition), Some((ListKind::Topic0Logs, topic)), None) => Self {
+                page: page(
+                    ListKind::SourceLogs,
+                    "select s.id from address a join log_topic t on t.topic = $7
+                    join log_source s on s.emitter = a.id and s.topic = t.id where a.address = $6",
+                ),
+                keys: vec![condition.address.to_vec(), topic.to_vec()],
+            },
+            _ => return None,
+        })
+    }
+}
+
+async fn list_logs_of(
+    client: &dyn Connection,
+    owner: &Owner,
+    blocks: BlockRange,
+    page: PageRequest,
+) -> Result<Page<IndexedLog>, StoreError> {
+    let parameters = PageParameters::of_owner(blocks, page, owner.keys.clone());
+    page_of(&parameters.query(client, &LOGS.statement(&owner.page)).await?, log_from_row)
+}
+
+/// The logs that are in several lists. Needs a snapshot.
+async fn list_logs(
     client: &dyn Connection,
     intersections: &Intersections,
     filter: &LogFilter,
     page: PageRequest,
-) -> Result<LogPage, StoreError> {
-    let complete_from = get(client, "select first_block from chain", &[]).await?.option_u64(0)?;
-    let Some(required) = Required::find(client, filter).await? else { return Ok(LogPage::empty(complete_from)) };
-    let Some((low, high)) = span(client, Numbering::Logs, filter.blocks).await? else {
-        return Ok(LogPage::empty(complete_from));
-    };
-    let Page { items, total } = match required.lists().as_slice() {
-        [] => {
-            let total = u64::try_from(high - low).unwrap_or_default();
-            Page { items: page.ranks(total).map(|rank| low + int8(rank)).collect(), total }
-        }
-        [list] => {
-            let (table, owner) = ListTable::of(*list);
-            let sql = format!("select p.total, p.ids from {}_page($1, $2, $3, $4, $5, $6, $7) p", table.name());
-            let newest_first = page.order == Order::NewestFirst;
-            let (skipped, wanted) = (clamped(page.offset), i64::from(page.limit));
-            let any = mask(Party::Any);
-            let row = get(client, &sql, &[&int8(owner), &any, &low, &high, &skipped, &wanted, &newest_first]).await?;
-            Page { total: row.u64(0)?, items: row.value(1)? }
-        }
-        lists => {
-            let find = async |low, high| required.intersect(client, lists, low, high).await;
-            let wanted = format!("{:?} {:?}", filter.address, filter.topics);
-            intersections.page(client, Numbering::Logs, wanted, filter.blocks, page, find).await?
-        }
-    };
-    let rows = query(client, &LOGS.statement(KNOWN_PAGE), &[&int8(total), &items]).await?;
-    Ok(LogPage { page: page_of(&rows, log_from_row)?, complete_from })
+) -> Result<Page<IndexedLog>, StoreError> {
+    let Some(required) = Required::find(client, filter).await? else { return Ok(Page::empty(0)) };
+    let lists = required.lists();
+    let find = async |low, high| required.intersect(client, &lists, low, high).await;
+    let wanted = format!("{:?} {:?}", filter.address, filter.topics);
+    let Page { items, total } = intersections.page(client, Numbering::Logs, wanted, filter.blocks, page, find).await?;
+    page_of(&query(client, &LOGS.statement(KNOWN_PAGE), &[&int8(total), &items]).await?, log_from_row)
 }
 
 /// A filter by ids.

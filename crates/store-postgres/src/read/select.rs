@@ -5,7 +5,7 @@
 
 use domain::{Address, BlockRange, Order, Page, PageRequest};
 use store::{ListKey, ListKind, Parties, Party, StoreError};
-use tokio_postgres::Row;
+use tokio_postgres::{Row, types::ToSql};
 
 use super::{
     intersections::{Intersections, intersection},
@@ -34,17 +34,27 @@ pub(super) struct Condition {
 
 /// The statement and parameters of a page with at most one condition. The address, if there is one, is the last parameter.
 pub(super) fn single_page(numbering: Numbering, condition: Option<Condition>) -> String {
+    match condition {
+        None => {
+            let name = numbering.name();
+            format!(
+                "select p.total, p.ids from span_of_blocks($1, $2) s
+                cross join lateral span_page(s.low_{name}, s.high_{name}, $3, $4, $5) p"
+            )
+        }
+        Some(Condition { kind, party, .. }) => {
+            page_of_owner(numbering, kind.into(), party, "select id from address where address = $6")
+        }
+    }
+}
+
+/// The same of the list of an owner. `owner` selects its id, by the last parameters.
+pub(super) fn page_of_owner(numbering: Numbering, table: ListTable, party: Party, owner: &str) -> String {
     let name = numbering.name();
-    let Some(Condition { kind, party, .. }) = condition else {
-        return format!(
-            "select p.total, p.ids from span_of_blocks($1, $2) s
-            cross join lateral span_page(s.low_{name}, s.high_{name}, $3, $4, $5) p"
-        );
-    };
     format!(
-        "select p.total, p.ids from span_of_blocks($1, $2) s cross join lateral (select id from address where address = $6) o
+        "select p.total, p.ids from span_of_blocks($1, $2) s cross join lateral ({owner}) o
         cross join lateral {}_page(o.id, {}, s.low_{name}, s.high_{name}, $3, $4, $5) p",
-        ListTable::from(kind).name(),
+        table.name(),
         mask(party)
     )
 }
@@ -56,28 +66,25 @@ pub(super) struct PageParameters {
     offset: i64,
     limit: i64,
     newest_first: bool,
-    address: Option<Vec<u8>>,
+    owner: Vec<Vec<u8>>,
 }
 
 impl PageParameters {
     pub(super) fn new(blocks: BlockRange, page: PageRequest, condition: Option<Condition>) -> Self {
+        Self::of_owner(blocks, page, condition.iter().map(|condition| condition.address.to_vec()).collect())
+    }
+
+    pub(super) fn of_owner(blocks: BlockRange, page: PageRequest, owner: Vec<Vec<u8>>) -> Self {
         let (from, to) = clamped_range(blocks);
-        Self {
-            from,
-            to,
-            offset: clamped(page.offset),
-            limit: page.limit.into(),
-            newest_first: page.order == Order::NewestFirst,
-            address: condition.map(|condition| condition.address.to_vec()),
-        }
+        let newest_first = page.order == Order::NewestFirst;
+        Self { from, to, offset: clamped(page.offset), limit: page.limit.into(), newest_first, owner }
     }
 
     pub(super) async fn query(&self, client: &dyn Connection, sql: &str) -> Result<Vec<Row>, StoreError> {
-        let Self { from, to, offset, limit, newest_first, address } = self;
-        match address {
-            Some(address) => query(client, sql, &[from, to, offset, limit, newest_first, address]).await,
-            None => query(client, sql, &[from, to, offset, limit, newest_first]).await,
-        }
+        let Self { from, to, offset, limit, newest_first, owner } = self;
+        let page: [&(dyn ToSql + Sync); 5] = [from, to, offset, limit, newest_first];
+        let owner = owner.iter().map(|key| -> &(dyn ToSql + Sync) { key });
+        query(client, sql, &page.into_iter().chain(owner).collect::<Vec<_>>()).await
     }
 }
 

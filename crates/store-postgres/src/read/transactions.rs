@@ -1,5 +1,6 @@
 use async_trait::async_trait;
 use domain::{B256, Page, PageRequest, Transaction, TransactionEvents, TransactionFilter};
+use futures::try_join;
 use store::{ListKind, Parties, StoreError, TransactionReader};
 
 use super::{
@@ -100,10 +101,15 @@ pub(crate) async fn find_transaction_events(
     // Positions in an array begin with 1.
     let first = i32::try_from(offset).unwrap_or(i32::MAX).saturating_add(1);
     let last = first.saturating_sub(1).saturating_add(i32::try_from(limit).unwrap_or(i32::MAX));
-    let (low, high) = span(1)?;
-    let transfers = query(client, &TRANSFERS.statement(&page("transfer")), &[&tx, &low, &high, &first, &last]).await?;
-    let (low, high) = span(3)?;
-    let trades = query(client, &TRADES.statement(&page("trade")), &[&tx, &low, &high, &first, &last]).await?;
+    let transfers = async {
+        let (low, high) = span(1)?;
+        query(client, &TRANSFERS.statement(&page("transfer")), &[&tx, &low, &high, &first, &last]).await
+    };
+    let trades = async {
+        let (low, high) = span(3)?;
+        query(client, &TRADES.statement(&page("trade")), &[&tx, &low, &high, &first, &last]).await
+    };
+    let (transfers, trades) = try_join!(transfers, trades)?;
     Ok(Some(TransactionEvents {
         transfers: page_of(&transfers, transfer_from_row)?,
         trades: page_of(&trades, trade_from_row)?,

@@ -39,7 +39,7 @@ impl TestServer {
         let keys = Arc::new(KeyRing::new(records.clone()));
         let admission = Admission {
             keys: Arc::clone(&keys),
-            limits: RateLimits::new(limits),
+            limits: Arc::new(RateLimits::new(limits)),
             page_budget: Arc::new(PageBudget::new(None, TrustedProxies::default())),
             proxies: TrustedProxies::new(vec!["10.0.0.0/8".parse().unwrap()]),
             metrics: Arc::default(),
@@ -325,7 +325,8 @@ async fn key_uses_are_persisted_in_one_write() {
         server.send(stats("192.0.2.1").header("X-API-Key", &key)).await;
     }
     assert_eq!(server.records.find_key(1).await.unwrap().unwrap().total_requests, 0);
-    let uses = KeyUses(Arc::clone(&server.keys));
+    let limits = Arc::new(RateLimits::new(LimitConfig::default()));
+    let uses = KeyUses { keys: Arc::clone(&server.keys), limits };
     uses.finish().await;
     uses.finish().await;
     let stored = server.records.find_key(1).await.unwrap().unwrap();
@@ -350,10 +351,10 @@ async fn key_check_limiter_and_headers_cost_less_than_ten_microseconds() {
     let bare = Router::new().route("/api/v1/stats", get(async || JsonResponse::new([1], Freshness::UntilNextBlock)));
     let admission = Admission {
         keys: Arc::clone(&server.keys),
-        limits: RateLimits::new(LimitConfig {
+        limits: Arc::new(RateLimits::new(LimitConfig {
             anonymous: NonZeroU32::new(1_000_000),
             keyed_client: NonZeroU32::MAX.into(),
-        }),
+        })),
         page_budget: Arc::new(PageBudget::new(None, TrustedProxies::default())),
         proxies: TrustedProxies::default(),
         metrics: Arc::default(),
