@@ -30,7 +30,7 @@ use utoipa::{
 use crate::{
     OwnerAccess,
     layers::IndexResources,
-    wire::{Problem, ProblemCode},
+    wire::{AnyCaseHash, Problem, ProblemCode},
 };
 
 /// The name of the security scheme.
@@ -109,6 +109,8 @@ pub(crate) fn complete(document: &mut OpenApi, access: OwnerAccess, index: &Inde
     let components = document.components.get_or_insert_with(Components::new);
     components.schemas.insert("Problem".to_owned(), Problem::schema());
     components.schemas.insert("ProblemCode".to_owned(), ProblemCode::schema());
+    // Only parameters refer to it.
+    components.schemas.insert("AnyCaseHash".to_owned(), AnyCaseHash::schema());
     components.schemas.values_mut().for_each(schemas::lift_descriptions);
     components.schemas.values_mut().for_each(schemas::drop_bounds);
     components.parameters = parameters::components();
