@@ -10,7 +10,8 @@ pub struct VerifierConfig {
     pub queue: QueueConfig,
     /// CPU time for all compilations of one verification.
     pub cpu_time: Duration,
-    /// Time for the search for settings, once the compiler is available.
+    /// Time for the search for settings, once the compiler is available. Several times the CPU time: compilers have a low priority, and
+    /// a source that is right is not refused because the machine is busy.
     pub search_time: Duration,
     /// Full compilations per search.
     pub search_compilations: u32,
@@ -23,7 +24,7 @@ impl VerifierConfig {
             compilers,
             queue: QueueConfig::default(),
             cpu_time: Duration::from_secs(45),
-            search_time: Duration::from_secs(60),
+            search_time: Duration::from_secs(180),
             search_compilations: 24,
         }
     }
