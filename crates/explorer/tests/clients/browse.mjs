@@ -68,7 +68,7 @@ const scenarios = {
       await page.evaluate(() => (window.stillTheSame = true));
       const newest = () => page.locator("#blocks tbody tr").first().locator("td").first().textContent();
       const before = await newest();
-      await page.waitForFunction((text) => document.querySelector("#blocks tbody td").textContent.trim() !== text, before.trim(), { timeout: 20000 });
+      await page.waitForFunction((text) => document.querySelector("#blocks tbody td").textContent.trim() !== text, before.trim());
       assert.equal(await page.evaluate(() => window.stillTheSame), true);
     }),
 
@@ -112,7 +112,7 @@ const scenarios = {
         await hook.getByRole("button", { name: "Ping" }).click();
         await page.locator("#list-webhooks .note.good").waitFor();
         const delivered = hook.locator(".deliveries tbody tr", { hasText: "200 in" }).first();
-        for (let tries = 0; tries < 20 && !(await delivered.isVisible()); tries += 1) {
+        for (let tries = 0; tries < 600 && !(await delivered.isVisible()); tries += 1) {
           await hook.getByRole("button", { name: "Deliveries" }).click();
           await page.waitForTimeout(300);
         }
@@ -210,7 +210,7 @@ const scenarios = {
         const before = await page.evaluate(() => scrollY);
         assert.ok(before > 200, `${before}`);
         await Promise.all([page.waitForURL(`**tab=${tab}`), page.locator(`.tabs a[href$='tab=${tab}']`).evaluate((link) => link.click())]);
-        await page.waitForFunction((position) => Math.abs(scrollY - position) < 2, before, { timeout: 10_000 });
+        await page.waitForFunction((position) => Math.abs(scrollY - position) < 2, before);
       }
     }),
 

@@ -13,13 +13,16 @@ const { HtmlValidate } = require("html-validate");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 /// A name of this machine that browsers do not trust like localhost: pages over plain http have no clipboard there.
 export const LAN_HOST = "explorer.lan";
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_BIN ?? "/usr/bin/chromium", args: ["--no-sandbox", `--host-resolver-rules=MAP ${LAN_HOST} 127.0.0.1`] });
+/// Milliseconds for what has to happen in the end, on a busy machine too. How fast it is, other tests say.
+const PATIENCE = 240_000;
+const browser = await chromium.launch({ timeout: PATIENCE, executablePath: process.env.CHROMIUM_BIN ?? "/usr/bin/chromium", args: ["--no-sandbox", `--host-resolver-rules=MAP ${LAN_HOST} 127.0.0.1`] });
 
 /// Helpers for the pages of one explorer.
 export function pagesOf(base) {
   /// Opens a page, and fails on errors in the browser console except for expected ones.
   async function open(path, { expectedError, times = 1, ...options } = {}, work) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+    context.setDefaultTimeout(PATIENCE);
     const page = await context.newPage();
     const errors = [];
     page.on("pageerror", (error) => errors.push(error.message));

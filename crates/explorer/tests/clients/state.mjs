@@ -9,7 +9,6 @@ import { pagesOf, run } from "./browser.mjs";
 
 const [base, steps] = process.argv.slice(2);
 const { open } = pagesOf(base);
-const timeout = 30_000;
 const reached = (step) => appendFileSync(steps, `${step}\n`);
 
 await run({
@@ -20,7 +19,6 @@ await run({
         page.waitForFunction(
           ([text, failing]) => document.querySelector("#health").textContent.includes(text) && document.querySelector("#state .dot").classList.contains("failing") === failing,
           [text, failing],
-          { timeout },
         );
       let loads = 0;
       page.on("load", () => (loads += 1));
@@ -30,18 +28,18 @@ await run({
       const known = await page.locator("#state").getAttribute("data-chain");
       assert.match(known, /^\d+-0x[0-9a-f]{64}$/);
       reached("synced");
-      await page.waitForFunction(() => document.querySelector("#tip").textContent.startsWith("Block 2, "), null, { timeout });
+      await page.waitForFunction(() => document.querySelector("#tip").textContent.startsWith("Block 2, "));
       reached("next block");
       await shows("The node does not respond", true);
       reached("unreachable");
       await shows("Synced", false);
       assert.equal(loads, 0, "nothing of this took a reload");
       reached("back");
-      await page.locator(".toast", { hasText: "The chain was reset." }).waitFor({ timeout });
-      await page.locator(".toast", { hasText: "This page shows the new one." }).waitFor({ timeout });
+      await page.locator(".toast", { hasText: "The chain was reset." }).waitFor();
+      await page.locator(".toast", { hasText: "This page shows the new one." }).waitFor();
       assert.equal(loads, 1);
       await shows("Synced", false);
-      await page.waitForFunction(() => document.querySelector("#tip")?.textContent.startsWith("Block 3, "), null, { timeout });
+      await page.waitForFunction(() => document.querySelector("#tip")?.textContent.startsWith("Block 3, "));
       assert.notEqual(await page.locator("#state").getAttribute("data-chain"), known);
     }),
 });

@@ -70,7 +70,7 @@ async function send(request) {
   const prepared = await wallet.prepareTransactionRequest({ ...request, account, chain });
   const hash = await node.sendRawTransaction({ serializedTransaction: await wallet.signTransaction(prepared) });
   const receipt = await node.waitForTransactionReceipt({ hash });
-  for (let tries = 0; tries < 100 && (await fetch(`${base}/tx/${hash}`)).status !== 200; tries += 1) {
+  for (let tries = 0; tries < 1_200 && (await fetch(`${base}/tx/${hash}`)).status !== 200; tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   return receipt;
@@ -106,19 +106,19 @@ const scenarios = {
   "a wrong source is rejected with the reason": () =>
     open(`/verify?address=${contract}`, {}, async (page) => {
       await fill(page, source.replace("number - 1], words", "number - 2], words"));
-      await page.locator("#verify .note.bad").waitFor({ timeout: 120_000 });
+      await page.locator("#verify .note.bad").waitFor();
       // The available versions are loaded when the field gets the focus.
       await page.locator(`#compilers option[value^="v${version}"]`).waitFor({ state: "attached" });
       assert.ok((await page.locator("#verify .note").textContent()).length > 40);
       await fill(page, "contract {");
-      await page.locator("#verify .note.bad", { hasText: "ParserError" }).waitFor({ timeout: 120_000 });
+      await page.locator("#verify .note.bad", { hasText: "ParserError" }).waitFor();
     }),
 
   "the right source is verified with progress shown, and links to the contract": () =>
     open(`/verify?address=${contract}`, {}, async (page) => {
       await fill(page, source);
       await page.locator("#verify .note", { hasText: /Working|Verifying/ }).waitFor();
-      await page.locator("#verify .note.good").waitFor({ timeout: 120_000 });
+      await page.locator("#verify .note.good").waitFor();
       await Promise.all([page.waitForURL("**/address/*"), page.click("text=See the contract")]);
       assert.equal(await page.locator("pre.source .k", { hasText: "contract" }).first().textContent(), "contract");
       assert.match(await page.locator("table.fields").textContent(), /title_[\s\S]*For friends/);
@@ -128,7 +128,7 @@ const scenarios = {
     // The browser logs the expected 400 to its console.
     open(`/verify?address=${contract}`, { javaScriptEnabled: false, expectedError: /400/ }, async (page) => {
       await Promise.all([page.waitForURL("**/verify-ui/jobs/*"), fill(page, source)]);
-      for (let tries = 0; tries < 240 && (await page.locator("text=In progress").count()) > 0; tries += 1) {
+      for (let tries = 0; tries < 480 && (await page.locator("text=In progress").count()) > 0; tries += 1) {
         await page.waitForTimeout(500);
         await page.reload();
       }
@@ -205,7 +205,7 @@ const scenarios = {
       const said = "from a wallet";
       const note = await call(page, "sign", "today", JSON.stringify({ guest: account.address, words: said, marks: [] }));
       await page.click("dialog button:text('Signing wallet')");
-      await note.and(page.locator(".good", { hasText: "Succeeded:" })).waitFor({ timeout: 60_000 });
+      await note.and(page.locator(".good", { hasText: "Succeeded:" })).waitFor();
       assert.deepEqual(asked, ["eth_requestAccounts", "eth_chainId", "wallet_switchEthereumChain", "eth_chainId", "eth_estimateGas", "eth_sendTransaction"]);
       const { input } = await node.getTransaction({ hash: await note.locator("a").textContent() });
       assert.equal(input, encodeFunctionData({ abi, functionName: "sign", args: ["today", { guest: account.address, words: said, marks: [] }] }));

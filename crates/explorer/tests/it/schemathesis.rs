@@ -24,7 +24,7 @@ const EXCLUDED_PATHS: &str = "^/api/v1/stream$";
 /// A schema cannot express whether a host is public, whether a text is source code or a JSON list, or which functions a contract
 /// has. Such values may be rejected although they match the schema.
 ///
-/// A block that is not indexed yet gets 503, as documented.
+/// A block that is not indexed yet gets 503, as documented. So does the list of compilers while npm does not say which there are.
 const CONFIGURATION: &str = "\
 parameters = { \"header.X-Explorer-Min-Block\" = \"0\" }
 
@@ -35,6 +35,11 @@ expected-statuses = [\"400\", \"401\", \"403\", \"404\", \"405\", \"406\", \"409
 include-operation-id = [\"create_webhook\", \"change_webhook\", \"verify_contract\", \"call_contract\", \"call_contract_by_query\"]
 [operations.checks.positive_data_acceptance]
 expected-statuses = [\"2xx\", \"400\", \"403\", \"404\", \"409\"]
+
+[[operations]]
+include-operation-id = [\"list_compilers\"]
+[operations.checks.not_a_server_error]
+expected-statuses = [\"2xx\", \"4xx\", \"503\"]
 
 ";
 

@@ -18,7 +18,7 @@ pub(crate) enum Signal {
 }
 
 /// The longest that a program of another language takes, on a busy machine.
-const MAX_RUN: Duration = Duration::from_secs(600);
+const MAX_RUN: Duration = Duration::from_secs(1_200);
 
 /// Runs a program to its end, and kills it if it does not end.
 pub(crate) async fn output(command: Command) -> std::process::Output {

@@ -8,6 +8,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     fs,
     io::Write,
+    panic,
     sync::{
         LazyLock, Mutex, MutexGuard, Once, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -56,7 +57,10 @@ pub(super) struct Timed {
 impl Timed {
     pub(super) fn start(name: String) -> Self {
         static WATCH: Once = Once::new();
-        WATCH.call_once(|| drop(thread::spawn(name_those_that_hang)));
+        WATCH.call_once(|| {
+            drop(thread::spawn(name_those_that_hang));
+            show_failures_at_once();
+        });
         running().insert(name.clone(), Instant::now());
         Self { name, begun: Instant::now(), waited: Duration::ZERO }
     }
@@ -78,6 +82,16 @@ impl Drop for Timed {
 
 fn running() -> MutexGuard<'static, BTreeMap<String, Instant>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// libtest shows why tests failed when all have ended, which a program that is stopped never does.
+fn show_failures_at_once() {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(move |failure| {
+        // Not captured.
+        let _ = writeln!(std::io::stderr(), "{}: {failure}", thread::current().name().unwrap_or("a task"));
+        hook(failure);
+    }));
 }
 
 /// libtest names all tests that wait for their turn as well.
