@@ -100,6 +100,11 @@ impl DevChain {
         &self.shared.signers
     }
 
+    /// What accounts have in the first block.
+    pub fn genesis_balances(&self) -> impl Iterator<Item = (Address, U256)> {
+        self.accounts().iter().map(move |signer| (signer.address(), self.shared.config.account_balance))
+    }
+
     /// The beneficiaries of blocks, used round-robin.
     pub fn coinbases(&self) -> &[Address] {
         &self.shared.coinbases

@@ -30,6 +30,8 @@ pub enum CreditSource {
     },
     /// Coins that a deposit brought from the chain below.
     Mint { tx_index: u32 },
+    /// Coins that the account has since the first block.
+    Genesis,
 }
 
 crate::all_variants! {
@@ -37,7 +39,7 @@ crate::all_variants! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum CreditClass {
         Withdrawals,
-        /// New coins: rewards and mints.
+        /// New coins: rewards, mints, and those of the first block.
         Issuances,
         /// Those of them for uncles.
         UncleRewards,
@@ -81,7 +83,7 @@ impl CreditSource {
     pub fn classes(self) -> &'static [CreditClass] {
         match self {
             Self::Withdrawal { .. } => &[CreditClass::Withdrawals],
-            Self::BlockReward | Self::Mint { .. } => &[CreditClass::Issuances],
+            Self::BlockReward | Self::Mint { .. } | Self::Genesis => &[CreditClass::Issuances],
             Self::UncleReward { .. } => &[CreditClass::Issuances, CreditClass::UncleRewards],
         }
     }

@@ -5,7 +5,7 @@ mod names;
 mod tour;
 mod verified;
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use api::IssuedKey;
@@ -14,7 +14,7 @@ use devchain::{
     traffic::{Collection, DeployedContracts, HistoryPlan, SHOWCASE_BLOCKS, Showcase, Traffic},
 };
 use domain::Address;
-use node::{NodeClient, NodeConfig};
+use node::{Genesis, NodeClient, NodeConfig};
 use tokio_util::sync::CancellationToken;
 use verification::CompilationRecorder;
 
@@ -57,7 +57,8 @@ pub(crate) async fn run(options: DemoOptions) -> anyhow::Result<()> {
 
     // The chain is in memory, so its index is temporary, too.
     let data = tempfile::tempdir().context("cannot create a temporary folder for the demo's index")?;
-    let node = NodeConfig::new(vec![rpc.url().parse()?]);
+    let mut node = NodeConfig::new(vec![rpc.url().parse()?]);
+    node.genesis = Some(Arc::new(Genesis::of_balances(chain.genesis_balances())));
     let names = NamesConfig {
         labels: names::labels(&contracts, &showcase.contracts, owner)?,
         dexes: names::dexes(&contracts)?,

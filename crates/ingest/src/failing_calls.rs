@@ -96,6 +96,7 @@ fn is_of_calls(error: &NodeError) -> bool {
         | NodeError::InvalidBlock { .. }
         | NodeError::WrongChain { .. }
         | NodeError::WrongBlock { .. }
+        | NodeError::OtherGenesis { .. }
         | NodeError::NoEndpoint
         | NodeError::Setup { .. } => false,
     }

@@ -19,6 +19,7 @@ use crate::{
         upstream::{Transports, Upstream},
     },
     error::{NodeError, Recovery},
+    genesis::Genesis,
     transport::{Exchange, Transport},
     verify::{BlockChecks, BlockVerifier, Evidence},
 };
@@ -32,6 +33,7 @@ pub struct NodeClient {
     failover: Arc<Failover>,
     counters: Arc<Counters>,
     evidence: Arc<Evidence>,
+    genesis: Option<Arc<Genesis>>,
     retry: RetryPolicy,
     poll: PollBounds,
     jitter: Arc<Jitter>,
@@ -82,6 +84,7 @@ impl NodeClient {
             failover: Arc::new(Failover::new(upstreams, config.probe_interval)),
             counters,
             evidence,
+            genesis: config.genesis,
             retry: config.retry,
             poll: config.poll,
             jitter,
@@ -176,6 +179,10 @@ impl NodeClient {
 
     pub(crate) fn failover(&self) -> &Failover {
         &self.failover
+    }
+
+    pub(crate) fn genesis(&self) -> Option<&Genesis> {
+        self.genesis.as_deref()
     }
 
     pub(crate) fn lane(&self) -> Lane {

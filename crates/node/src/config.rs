@@ -1,6 +1,6 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use crate::{address::Endpoint, verify::BlockChecks};
+use crate::{address::Endpoint, genesis::Genesis, verify::BlockChecks};
 
 /// Settings of the client.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub struct NodeConfig {
     /// How thoroughly blocks of the first endpoint are checked. Blocks of the others, which serve as fallbacks, are checked
     /// fully unless checks are off.
     pub verify_blocks: BlockChecks,
+    /// What the first block grants; None if it is not known. It is checked against the block.
+    pub genesis: Option<Arc<Genesis>>,
     /// Makes retry pauses reproducible for simulations. None: random.
     pub jitter_seed: Option<u64>,
 }
@@ -40,6 +42,7 @@ impl NodeConfig {
             poll: PollBounds::default(),
             probe_interval: Duration::from_secs(5),
             verify_blocks: BlockChecks::default(),
+            genesis: None,
             jitter_seed: None,
         }
     }

@@ -49,6 +49,10 @@ pub enum NodeError {
         check: BlockCheck,
         what: String,
     },
+    #[error(
+        "the genesis file is of another chain, or not complete: its accounts do not have the state root {root} of block 0"
+    )]
+    OtherGenesis { root: B256 },
     #[error("{endpoint} serves another chain: expected {expected}, found {found}")]
     WrongChain { endpoint: String, expected: ChainIdentity, found: ChainIdentity },
     #[error("{endpoint} serves another chain with the same genesis: expected block {number} {expected}, found {found}")]
@@ -93,6 +97,7 @@ impl NodeError {
             Self::Rpc { method, code, .. } => format!("the node returned an error for {method} (code {code})"),
             Self::InvalidResponse { method, .. } => format!("the node returned an invalid response to {method}"),
             Self::InvalidBlock { number, check, .. } => format!("block {number} of the node is invalid: {check}"),
+            Self::OtherGenesis { .. } => "the genesis file of the operator is of another chain".to_owned(),
             Self::WrongChain { .. } | Self::WrongBlock { .. } => "the node serves another chain".to_owned(),
         }
     }
@@ -115,7 +120,7 @@ impl NodeError {
                     Recovery::GiveUp
                 }
             },
-            Self::NoEndpoint | Self::Setup { .. } => Recovery::GiveUp,
+            Self::NoEndpoint | Self::Setup { .. } | Self::OtherGenesis { .. } => Recovery::GiveUp,
         }
     }
 

@@ -14,6 +14,7 @@ mod error;
 #[doc(hidden)]
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;
+mod genesis;
 mod heads;
 mod methods;
 mod rpc_error;
@@ -32,6 +33,7 @@ pub use endpoint::{
     survey::HeadSurvey,
 };
 pub use error::NodeError;
+pub use genesis::{Genesis, GenesisError};
 pub use heads::{Head, Heads, Polling};
 pub use methods::{
     balances::BALANCES_PER_CALL,

@@ -254,7 +254,7 @@ impl RandomChain {
     }
 
     fn credit(&mut self, block: &Block) -> CreditEvent {
-        let source = match self.rng.random_range(0..6) {
+        let source = match self.rng.random_range(0..7) {
             0 => CreditSource::BlockReward,
             1 => {
                 let number = block.number.saturating_sub(self.rng.random_range(1..7));
@@ -262,6 +262,7 @@ impl RandomChain {
                 CreditSource::UncleReward { number, hash, timestamp: block.timestamp.saturating_sub(9) }
             }
             2 => CreditSource::Mint { tx_index: self.rng.random_range(0..1 << 20) },
+            3 => CreditSource::Genesis,
             _ => CreditSource::Withdrawal { index: self.rng.random(), validator: self.rng.random_range(0..1 << 30) },
         };
         let to = if self.rng.random_ratio(1, 8) { self.new_address() } else { self.known_address() };

@@ -184,7 +184,7 @@ create table credit (
     block int8 not null,
     receiver int8 not null,
     amount numeric not null,
-    -- 0: a withdrawal, 1: the reward of a block, 2: that of an uncle, 3: coins that a deposit brought.
+    -- 0: a withdrawal, 1: the reward of a block, 2: that of an uncle, 3: coins that a deposit brought, 4: of the first block.
     kind int2 not null,
     -- The index of a withdrawal, the number of an uncle, the position of a deposit in its block.
     number int8,

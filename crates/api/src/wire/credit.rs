@@ -29,6 +29,8 @@ pub enum IssuanceKind {
     UncleReward,
     /// Coins that a deposit brought from the chain below.
     Mint,
+    /// Coins that the account has since the first block.
+    Genesis,
 }
 
 /// A block that another one of its height replaced.
@@ -52,7 +54,7 @@ pub struct Issuance {
     /// Null except for the reward of an uncle.
     #[schema(required = true)]
     pub uncle: Option<Uncle>,
-    /// Position of the deposit in its block; null for rewards.
+    /// Position of the deposit in its block; null for other kinds.
     #[schema(required = true)]
     pub tx_index: Option<u32>,
 }
@@ -83,6 +85,7 @@ impl Issuance {
                 (IssuanceKind::UncleReward, Some(Uncle { number, hash: hash.into(), timestamp }), None)
             }
             CreditSource::Mint { tx_index } => (IssuanceKind::Mint, None, Some(tx_index)),
+            CreditSource::Genesis => (IssuanceKind::Genesis, None, None),
         };
         Some(Self {
             kind,

@@ -161,7 +161,10 @@ impl Rows for UncleRows {
                 "timeStamp": timestamp.to_string(),
                 "blockReward": credit.event.amount.to_string(),
             })),
-            CreditSource::Withdrawal { .. } | CreditSource::BlockReward | CreditSource::Mint { .. } => None,
+            CreditSource::Withdrawal { .. }
+            | CreditSource::BlockReward
+            | CreditSource::Mint { .. }
+            | CreditSource::Genesis => None,
         };
         Ok(found.iter().filter_map(row).collect())
     }

@@ -1,5 +1,7 @@
 //! What is indexed, from which block on.
 
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 use domain::BlockNumber;
 use serde::Deserialize;
@@ -25,6 +27,10 @@ options! {
         /// the node.
         #[arg(long, env = "EXPLORER_BOOTSTRAP", value_name = "URL|FILE", hide_env_values = true)]
         pub(crate) bootstrap: Option<String>,
+    }
+    only in the file {
+        /// The genesis file of the chain, with what the first block grants.
+        pub(crate) genesis: Option<PathBuf>,
     }
 }
 

@@ -1,9 +1,9 @@
 //! The node, and how it is called.
 
-use std::time::Duration;
+use std::{path::Path, sync::Arc, time::Duration};
 
-use anyhow::ensure;
-use node::{BlockChecks, Endpoint, NodeConfig};
+use anyhow::{Context, ensure};
+use node::{BlockChecks, Endpoint, Genesis, NodeConfig};
 
 use super::{options::options, values};
 
@@ -34,6 +34,12 @@ options! {
         #[arg(long, env = "EXPLORER_VERIFY_BLOCKS", value_name = "CHECKS", hide_short_help = true)]
         pub(crate) verify_blocks: Option<BlockChecks>,
     }
+}
+
+/// What the first block grants, from a file.
+pub(super) fn read_genesis(path: &Path) -> anyhow::Result<Arc<Genesis>> {
+    let genesis = Genesis::read(&values::read_text(path)?);
+    Ok(Arc::new(genesis.with_context(|| format!("invalid genesis file {}", path.display()))?))
 }
 
 /// Responses are limited by the memory of the process.

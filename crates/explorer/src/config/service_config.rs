@@ -50,6 +50,7 @@ impl ServiceConfig {
         let mut node = node::config(options.node, options.calls)?;
         let memory = options.memory.budget()?;
         node.max_response_bytes = memory.node_response();
+        node.genesis = options.chain.genesis.as_deref().map(node::read_genesis).transpose()?;
         let webhooks = options.webhooks.config()?;
         let names = options.names.config(options.config)?;
         let (location, data) = location::config(options.location)?;

@@ -131,6 +131,9 @@ pub(crate) struct RawTransaction {
     pub(crate) source_hash: Option<Hash>,
     pub(crate) mint: Option<Wide>,
     pub(crate) is_system_tx: Option<bool>,
+    /// Of a deposit of Arbitrum, as is the next one.
+    pub(crate) request_id: Option<Present>,
+    pub(crate) deposit_value: Option<Wide>,
     /// Fields that some chains add to the encoding of standard types.
     pub(crate) eth_value: Option<Present>,
     pub(crate) eth_tx_value: Option<Present>,

@@ -95,7 +95,9 @@ impl EndpointHealth {
     /// Returns whether this failure suspends the endpoint, or the operation at it, for `cooldown`.
     pub(crate) fn failed(&mut self, operation: Operation, error: &NodeError, cooldown: Duration, now: Instant) -> bool {
         let threshold = match error {
-            NodeError::WrongChain { .. } | NodeError::WrongBlock { .. } => return false,
+            NodeError::WrongChain { .. } | NodeError::WrongBlock { .. } | NodeError::OtherGenesis { .. } => {
+                return false;
+            }
             // An error about the call itself is not a failure of the endpoint.
             NodeError::Rpc { .. } if error.recovery() != Recovery::Retry => return false,
             NodeError::Unreachable { .. } => {

@@ -43,7 +43,8 @@ impl CallEnd {
             NodeError::InvalidResponse { .. }
             | NodeError::InvalidBlock { .. }
             | NodeError::WrongChain { .. }
-            | NodeError::WrongBlock { .. } => Self::Invalid,
+            | NodeError::WrongBlock { .. }
+            | NodeError::OtherGenesis { .. } => Self::Invalid,
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::{
     },
     error::NodeError,
     rpc_method::RpcMethod,
-    verify::{CheckError, Contradiction, Numbering, RejectedBlock, arrange_receipts, check_block, join_receipts},
+    verify::{CheckError, Contradiction, Numbering, RejectedBlock, arrange_receipts, check_block, hash, join_receipts},
 };
 
 /// Blocks with more transactions are verified on the blocking pool.
@@ -53,12 +53,21 @@ impl NodeClient {
             let request = |_, upstream: Upstream| {
                 let lane = if is_retry.swap(true, Ordering::Relaxed) { self.lane() } else { first_lane };
                 async move {
-                    let Some(Joined { mut block, work }) = fetch_block(upstream.clone(), number, lane).await? else {
+                    let Some(Joined { mut block, work, state_root }) =
+                        fetch_block(upstream.clone(), number, lane).await?
+                    else {
                         return Ok(None);
                     };
                     let rules = self.failover().known_identity().and_then(RewardRules::of);
                     if let Some((work, rules)) = work.zip(rules) {
                         block.credits.extend(work.credits(&upstream, rules, &block.block).await?);
+                    }
+                    if let (0, Some(genesis)) = (number, self.genesis()) {
+                        let root = state_root.unwrap_or_default();
+                        if !genesis.has_root(root) {
+                            return Err(NodeError::OtherGenesis { root });
+                        }
+                        block.credits.extend(genesis.credits());
                     }
                     Ok(Some(block))
                 }
@@ -72,6 +81,7 @@ impl NodeClient {
 struct Joined {
     block: FetchedBlock,
     work: Option<Work>,
+    state_root: Option<B256>,
 }
 
 /// None: the node does not have the block (yet).
@@ -226,10 +236,10 @@ async fn join(
     if Numbering::of(&receipts) == Numbering::Wrong {
         evidence.misnumbered(number, upstream.verifier().host());
     }
-    let work = Work::of(&block);
+    let (work, state_root) = (Work::of(&block), hash(&block.state_root));
     let block = join_receipts(block, receipts).map_err(as_node_error)?;
     evidence.accept(number);
-    Ok(Joined { block, work })
+    Ok(Joined { block, work, state_root })
 }
 
 async fn verify_block(

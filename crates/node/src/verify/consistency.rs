@@ -1,6 +1,6 @@
 //! Joins a block with its receipts, and rejects those that do not belong together.
 
-use alloy_primitives::B256;
+use alloy_primitives::{B256, U256};
 use domain::{Block, BlockNumber, CreditEvent, CreditSource, FetchedBlock, Log, Transaction};
 
 use super::{
@@ -78,16 +78,30 @@ pub(crate) fn join_receipts(block: RawBlock, receipts: Vec<RawReceipt>) -> Resul
         transactions.push(transaction(index, tx, &receipt, &header)?);
         logs.take(index, receipt)?;
     }
-    let credits = mints(&block).chain(withdrawals::credits(&block)).collect();
+    let credits = mints(&block, &transactions).chain(withdrawals::credits(&block)).collect();
     Ok(FetchedBlock { block: header, transactions, logs: logs.list, credits })
 }
 
-/// Coins that deposits brought from the chain below, also if their calls failed.
-fn mints(block: &RawBlock) -> impl Iterator<Item = CreditEvent> {
-    (0..).zip(&block.transactions).filter(|(_, tx)| is_deposit(tx)).filter_map(|(tx_index, tx)| {
-        let amount = tx.mint.map(|mint| mint.0).filter(|mint| !mint.is_zero())?;
-        Some(CreditEvent { to: tx.from.0, amount, source: CreditSource::Mint { tx_index } })
+/// Coins that deposits brought from the chain below.
+fn mints(block: &RawBlock, transactions: &[Transaction]) -> impl Iterator<Item = CreditEvent> {
+    block.transactions.iter().zip(transactions).filter_map(|(raw, tx)| {
+        let amount = minted(raw, tx.succeeded).filter(|amount| !amount.is_zero())?;
+        Some(CreditEvent { to: tx.from, amount, source: CreditSource::Mint { tx_index: tx.index } })
     })
+}
+
+/// A deposit of an OP-stack chain brings its coins also if its call fails, and so does a ticket of Arbitrum, whatever becomes of it. A
+/// deposit of Arbitrum pays them to its receiver at once, or brings nothing.
+fn minted(tx: &RawTransaction, succeeded: bool) -> Option<U256> {
+    const ARBITRUM_DEPOSIT: u64 = 0x64;
+    const ARBITRUM_TICKET: u64 = 0x69;
+    let wide = match tx.tx_type?.0 {
+        _ if is_deposit(tx) => tx.mint,
+        ARBITRUM_DEPOSIT if succeeded && tx.request_id.is_some() => tx.value,
+        ARBITRUM_TICKET if tx.request_id.is_some() => tx.deposit_value,
+        _ => None,
+    };
+    Some(wide?.0)
 }
 
 fn header(block: &RawBlock) -> Result<Block, CheckError> {

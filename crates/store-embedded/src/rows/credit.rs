@@ -23,6 +23,7 @@ const WITHDRAWAL: u8 = 0;
 const BLOCK_REWARD: u8 = 1;
 const UNCLE_REWARD: u8 = 2;
 const MINT: u8 = 3;
+const GENESIS: u8 = 4;
 
 impl CreditRow {
     pub(crate) fn new(event: &CreditEvent, block: BlockNumber, to: AddressId) -> Self {
@@ -40,6 +41,7 @@ impl CreditRow {
             CreditSource::BlockReward => BLOCK_REWARD,
             CreditSource::UncleReward { .. } => UNCLE_REWARD,
             CreditSource::Mint { .. } => MINT,
+            CreditSource::Genesis => GENESIS,
         });
         row.varint(self.block);
         row.varint(self.to);
@@ -49,7 +51,7 @@ impl CreditRow {
                 row.varint(index);
                 row.varint(validator);
             }
-            CreditSource::BlockReward => {}
+            CreditSource::BlockReward | CreditSource::Genesis => {}
             CreditSource::UncleReward { number, hash, timestamp } => {
                 row.varint(number);
                 row.varint(timestamp);
@@ -72,6 +74,7 @@ impl CreditRow {
                 CreditSource::UncleReward { number, hash: row.hash()?, timestamp }
             }
             MINT => CreditSource::Mint { tx_index: row.varint()? },
+            GENESIS => CreditSource::Genesis,
             _ => return Err(StoreError::Corrupt("a credit from an unknown source")),
         };
         Ok(Self { block, to, amount, source })
@@ -91,6 +94,7 @@ mod tests {
             CreditSource::BlockReward,
             CreditSource::UncleReward { number: 6, hash: B256::repeat_byte(3), timestamp: 1_500_000_000 },
             CreditSource::Mint { tx_index: 7 },
+            CreditSource::Genesis,
         ];
         for source in sources {
             let event = CreditEvent { to: Address::ZERO, amount: U256::from(5).pow(U256::from(60)), source };

@@ -17,6 +17,7 @@ const WITHDRAWAL: i16 = 0;
 const BLOCK_REWARD: i16 = 1;
 const UNCLE_REWARD: i16 = 2;
 const MINT: i16 = 3;
+const GENESIS: i16 = 4;
 
 /// The columns of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +37,7 @@ impl From<CreditSource> for SourceColumns {
                 Self { kind: WITHDRAWAL, number: Some(index), validator: Some(validator), ..none }
             }
             CreditSource::BlockReward => none,
+            CreditSource::Genesis => Self { kind: GENESIS, ..none },
             CreditSource::UncleReward { number, hash, timestamp } => Self {
                 kind: UNCLE_REWARD,
                 number: Some(number),
@@ -90,6 +92,7 @@ pub(crate) fn credit_from_row(row: &Row) -> Result<Credit, StoreError> {
             let timestamp = row.option_u64(8)?.ok_or_else(missing)?;
             CreditSource::UncleReward { number: number()?, hash: row.hash(7)?, timestamp }
         }
+        GENESIS => CreditSource::Genesis,
         MINT => CreditSource::Mint { tx_index: u32::try_from(number()?).map_err(|_| missing())? },
         _ => return Err(StoreError::Corrupt("a credit from an unknown source")),
     };

@@ -21,6 +21,7 @@ impl CreditRow {
                 ("Withdrawal", index, format!("{} of validator {}", grouped(index), grouped(validator)))
             }
             CreditSource::BlockReward => ("Block reward", 0, String::new()),
+            CreditSource::Genesis => ("Genesis", 0, String::new()),
             CreditSource::UncleReward { number, .. } => {
                 ("Uncle reward", number, format!("a block of height {}", grouped(number)))
             }
