@@ -39,7 +39,7 @@ mod verify;
 mod verify_job;
 mod webhook;
 
-pub use account::{Account, AccountList};
+pub use account::{Account, AccountList, MissingAccounts};
 pub use address::{AddressDetail, Contract, KnownSource};
 pub use api_key::{ApiKey, ApiKeyList, CreatedKey, NewKeyRequest, RevokedKey};
 pub use approval::{Approval, ApprovalList, Scope};
@@ -75,7 +75,7 @@ pub use token::{BalanceSource, ImitatedToken, Likeness, Token, TokenDetail, Toke
 pub use trade::DexTrade;
 pub use transaction::{Transaction, TransactionList};
 pub use transaction_detail::{
-    Authorization, FailureSource, FeeParts, TransactionDetail, TransactionFailure, TransactionLog,
+    Authorization, FailureSource, FeeParts, IgnoredAuthorization, TransactionDetail, TransactionFailure, TransactionLog,
 };
 pub use transaction_parts::{
     AccountChange, CallTree, NumberChange, SlotChange, StateChanges, TracedCall, TransactionTradeList,

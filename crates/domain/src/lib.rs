@@ -84,7 +84,7 @@ pub use token::{
 pub use token_prefix::{ChainTokenPrefix, TokenPrefix, UnknownTokenPrefix};
 pub use trade::{Exchange, Pool, PoolStyle, Trade, TradeDirection, TradeEvent, TradeFilter, TradedToken};
 pub use transaction::{Outcome, Selector, Transaction};
-pub use transaction_detail::{Authorization, BlobFields, TransactionDetail, TransactionEvents};
+pub use transaction_detail::{Authorization, AuthorizationOutcome, BlobFields, TransactionDetail, TransactionEvents};
 pub use transaction_failure::{FailureSource, TransactionFailure};
 pub use transfer::{Transfer, TransferEvent, TransferFilter};
 pub use utc::{UtcTime, parse_day};

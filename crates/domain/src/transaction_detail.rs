@@ -23,6 +23,8 @@ pub struct TransactionDetail {
     /// Set for blob transactions (EIP-4844).
     pub blobs: Option<BlobFields>,
     pub logs: Vec<Log>,
+    /// Fields of types that only some chains have, by name: as the node sends them.
+    pub other_fields: Vec<(String, String)>,
 }
 
 /// An account lets the code of another one run in its place (EIP-7702).
@@ -36,6 +38,35 @@ pub struct Authorization {
     pub nonce: u64,
     /// The account; None if the signature is invalid.
     pub signer: Option<Address>,
+    pub outcome: AuthorizationOutcome,
+}
+
+/// Whether an authorization had an effect, which does not depend on what else its transaction did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuthorizationOutcome {
+    Applied,
+    OtherChain,
+    InvalidSignature,
+    /// The account had another nonce.
+    OtherNonce,
+    /// The account was a contract.
+    HasCode,
+    /// Nothing tells the state of the account at that moment.
+    Unknown,
+}
+
+impl Authorization {
+    /// What follows from the authorization alone.
+    #[must_use]
+    pub fn outcome_on(&self, chain_id: u64) -> AuthorizationOutcome {
+        match self.signer {
+            _ if !self.chain_id.is_zero() && self.chain_id != U256::from(chain_id) => AuthorizationOutcome::OtherChain,
+            None => AuthorizationOutcome::InvalidSignature,
+            // No account can have the nonce after it.
+            Some(_) if self.nonce == u64::MAX => AuthorizationOutcome::OtherNonce,
+            Some(_) => AuthorizationOutcome::Unknown,
+        }
+    }
 }
 
 /// The blob fields of a transaction.

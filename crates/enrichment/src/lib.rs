@@ -1,10 +1,11 @@
 //! Data that the API and the pages show together with indexed data: accounts, allowances, traces and reasons of failures from
-//! the node, balances over time, the largest accounts, metadata of NFTs, the operator's labels of addresses, the names of
+//! the node, balances over time, since when accounts delegate, the largest accounts, metadata of NFTs, the operator's labels of addresses, the names of
 //! exchanges, and which tokens imitate others.
 
 mod accounts;
 mod allowances;
 mod balance_history;
+mod delegation_starts;
 mod dexes;
 mod failures;
 #[doc(hidden)]
@@ -21,6 +22,7 @@ mod transaction_traces;
 pub use accounts::{AccountError, AccountSource, AccountUnavailable, Accounts, MayCallNode, SourcedAccount};
 pub use allowances::{Allowances, AllowancesUnavailable, CheckedAllowances};
 pub use balance_history::{BalanceHistory, BalancePoint, HistoryError, Inexact, coin_history, token_history};
+pub use delegation_starts::DelegationStarts;
 pub use dexes::{DexEntry, Dexes, DexesError};
 pub use failures::{FailureUnavailable, Failures};
 pub use imitations::{FoundImitations, Imitated, Imitations, Likeness};
@@ -30,6 +32,6 @@ pub use nft_metadata::{
     NftMetadataParts,
 };
 pub use operator_names::OperatorNames;
-pub use top_accounts::{AccountListing, RankedAccount, TopAccounts};
+pub use top_accounts::{AccountListing, RankedAccount, TopAccounts, UnknownAccounts};
 pub use transaction_details::TransactionDetails;
 pub use transaction_traces::{TraceUnavailable, TransactionTraces};

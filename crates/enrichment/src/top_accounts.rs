@@ -7,6 +7,7 @@ mod follow;
 mod listing;
 mod ranking;
 mod touched;
+mod unknown;
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +19,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use self::follow::{Follower, Step};
-pub use self::listing::{AccountListing, RankedAccount};
+pub use self::listing::{AccountListing, RankedAccount, UnknownAccounts};
 
 /// Between calls of a pass over all addresses, so that it takes no more than ten calls per second.
 const PASS_PAUSE: Duration = Duration::from_millis(100);

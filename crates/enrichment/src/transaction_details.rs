@@ -48,12 +48,26 @@ impl TransactionDetails {
             let found = found
                 .inspect_err(|error| tracing::debug!(%error, "cannot fetch the transaction from the node"))
                 .ok()?;
-            let detail = Arc::new(found.filter(|detail| detail.block_hash == transaction.block_hash)?);
-            if size(&detail) <= MAX_CACHED_BYTES {
+            let mut detail = found.filter(|detail| detail.block_hash == transaction.block_hash)?;
+            let is_whole = self.add_outcomes(transaction, &mut detail).await;
+            let detail = Arc::new(detail);
+            if is_whole && size(&detail) <= MAX_CACHED_BYTES {
                 self.cache.insert(transaction.hash.0, Arc::clone(&detail));
             }
             Some(detail)
         })
+    }
+
+    /// Which authorizations had an effect. False if the node may tell it later.
+    async fn add_outcomes(&self, transaction: &Transaction, detail: &mut TransactionDetail) -> bool {
+        let Some(list) = detail.authorizations.as_mut().filter(|list| !list.is_empty()) else { return true };
+        let found = timeout(NODE_TIMEOUT, self.node.find_authorization_outcomes(transaction, list)).await;
+        let Ok(Ok(outcomes)) = found.inspect_err(|error| tracing::debug!(%error, "no outcomes of authorizations"))
+        else {
+            return false;
+        };
+        list.iter_mut().zip(outcomes).for_each(|(given, outcome)| given.outcome = outcome);
+        true
     }
 }
 

@@ -68,7 +68,7 @@ impl BlockVerifier {
 
     /// Block 0 shows how the chain hashes headers.
     pub(crate) fn see_genesis<T>(&self, block: &RawBlock<T>) {
-        if header::prove(block, &header::bloom(block).unwrap_or_default()) == HeaderProof::Proven {
+        if proves_header(block) {
             self.evidence.header_proven();
         }
     }
@@ -295,6 +295,11 @@ impl BlockVerifier {
         };
         self.enforce(block, Err(Contradiction { check: BlockCheck::HeaderHash, what }))
     }
+}
+
+/// Whether the hash of a block is that of its header.
+pub(crate) fn proves_header<T>(block: &RawBlock<T>) -> bool {
+    header::prove(block, &header::bloom(block).unwrap_or_default()) == HeaderProof::Proven
 }
 
 /// The roots must be empty exactly if there are no transactions. Zero roots are ignored.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use contracts::{Delegations, Interfaces, InterfacesParts, calls::ContractCalls};
 use domain::SyncStatus;
 use enrichment::{
-    Accounts, Allowances, Failures, Imitations, NftMetadataFetcher, OperatorNames, TopAccounts, TransactionDetails,
-    TransactionTraces,
+    Accounts, Allowances, DelegationStarts, Failures, Imitations, NftMetadataFetcher, OperatorNames, TopAccounts,
+    TransactionDetails, TransactionTraces,
 };
 use node::NodeClient;
 use store::{ChainReader, SharedJobs, Store, VerifiedContracts};
@@ -42,6 +42,7 @@ pub struct Services {
     pub sync: watch::Receiver<SyncStatus>,
     pub operator_names: Arc<OperatorNames>,
     pub accounts: Arc<Accounts>,
+    pub delegation_starts: Arc<DelegationStarts>,
     pub allowances: Arc<Allowances>,
     pub details: Arc<TransactionDetails>,
     pub failures: Arc<Failures>,
@@ -82,11 +83,13 @@ impl Services {
             calls: Arc::clone(&calls),
             sync: sync.clone(),
         });
+        let accounts = Arc::new(Accounts::new(node.clone(), store.accounts(), sync.clone()));
         let delegations = Delegations::new(Arc::clone(&calls), Arc::clone(&verified), sync.clone());
         Self {
             imitations: Arc::new(Imitations::new(Arc::clone(&chain), Arc::clone(&parts.operator_names))),
             operator_names: parts.operator_names,
-            accounts: Arc::new(Accounts::new(node.clone(), store.accounts(), sync.clone())),
+            delegation_starts: Arc::new(DelegationStarts::new(Arc::clone(&chain), Arc::clone(&accounts))),
+            accounts,
             allowances: Arc::new(Allowances::new(node.clone())),
             details: Arc::new(TransactionDetails::new(node.clone())),
             failures: Arc::new(Failures::new(node.clone(), store.failures())),

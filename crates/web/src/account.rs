@@ -1,6 +1,6 @@
 //! The account of an address, from the node or from the cache.
 
-use domain::{Account, Address, Code, U256};
+use domain::{Account, Address, BlockNumber, Code, U256};
 
 use crate::state::WebState;
 
@@ -12,6 +12,12 @@ pub(crate) async fn find_account(app: &WebState, address: Address) -> Option<Acc
     let may_call_node = || app.budget.allows_node_calls(ACCOUNT_CALLS);
     let account = app.accounts.get_within_budget(tip, address, &may_call_node).await;
     account.inspect_err(|error| tracing::debug!(%error, "account unavailable")).ok()
+}
+
+/// The block since which an account delegates.
+pub(crate) async fn find_delegation_start(app: &WebState, address: Address, account: &Account) -> Option<BlockNumber> {
+    let may_call_node = || app.budget.allows_node_calls(ACCOUNT_CALLS);
+    app.delegation_starts.find(address, account, &may_call_node).await
 }
 
 /// The account of an address that no indexed block contains. One that the chain has nothing about is empty.

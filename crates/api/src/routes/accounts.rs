@@ -17,9 +17,9 @@ pub(super) fn router() -> OpenApiRouter<App> {
 
 /// The accounts with the largest native balances
 ///
-/// Up to 1,000, with balances from the node at the block in `block`. Accounts that no indexed block contains, such as those that
-/// only have a balance since the genesis block, are not known. While `allAddressesRead` is false, larger accounts may be missing.
-/// If the node fails, the list stays as it was. Only if the operator turned it on; each process has a list of its own.
+/// Up to 1,000 of the addresses that the index knows, with balances from the node at the block in `block`. While `allAddressesRead` is
+/// false, larger accounts may be missing, and `missing` says which. Those that only contracts paid are known once these are traced. If
+/// the node fails, the list stays as it was. Only if the operator turned it on; each process has a list of its own.
 #[utoipa::path(
     get,
     path = "/accounts",

@@ -63,7 +63,9 @@ async fn get_address(
     let imitations = app.imitations.among(token.iter().collect()).await?;
     let token = token.map(|token| wire::Token::new(token, app.token_prefix(), coverage, &imitations));
     let verified = find_source(&*app.verified, address, account.code).await?;
+    let delegates_since = app.delegation_starts.find(address, &account, &|| true).await;
     let detail = wire::AddressDetail::new(&summary, &account, label, recent, token)
+        .with_delegation_since(delegates_since)
         .with_counts(transfer_count, trade_count, log_count)
         .with_internal(internal_tx_count, traced_range)
         .with_source(verified);
@@ -81,7 +83,10 @@ async fn get_unindexed(app: &ApiState, address: Address) -> Result<JsonResponse<
     let account = app.accounts.find_unindexed(tip, address, &|| true).await?.ok_or(ApiError::AddressNotFound)?;
     let source = find_source(&*app.verified, address, account.code).await?;
     let labels = app.operator_names.labels();
-    let detail = wire::AddressDetail::unindexed(address, &account, labels.find(&address)).with_source(source);
+    let delegates_since = app.delegation_starts.find(address, &account, &|| true).await;
+    let detail = wire::AddressDetail::unindexed(address, &account, labels.find(&address))
+        .with_source(source)
+        .with_delegation_since(delegates_since);
     let response = JsonResponse::new(detail.with_coverage(app.chain.coverage().await?), Freshness::UntilNextBlock);
     Ok(if account.block == tip.number { response.cacheable() } else { response })
 }

@@ -1,5 +1,5 @@
 use domain::Page;
-use enrichment::{AccountListing, RankedAccount};
+use enrichment::{AccountListing, RankedAccount, UnknownAccounts};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -25,10 +25,43 @@ list! {
         /// That of all balances. Null before the first were read.
         #[schema(required = true)]
         block: Option<u64>,
-        /// Whether the balances of all indexed addresses were read.
+        /// Whether all accounts with coins are known and were read. Otherwise larger accounts may be missing.
         all_addresses_read: bool,
+        /// Which accounts may be missing; empty if none.
+        missing: Vec<MissingAccounts>,
+        /// How many of them were read.
         addresses_read: u64,
         percent_read: u8,
+    }
+}
+
+/// Why accounts may be missing.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MissingAccounts {
+    /// Not all addresses of the index have been read yet.
+    Unread,
+    /// The index does not begin with the first block: those that only earlier blocks paid.
+    EarlierBlocks,
+    /// Those that only have what the first block granted, which nodes do not list: the operator has not given it.
+    Genesis,
+    /// Those that only contracts paid, in blocks whose internal transactions are not indexed.
+    InternalTransactions,
+    /// Those that only the protocol paid, in ways that are not known: rewards on a chain with other rules, fees that a rollup gives to
+    /// vaults.
+    ProtocolPayments,
+}
+
+impl MissingAccounts {
+    fn of(listing: &AccountListing) -> Vec<Self> {
+        let unread = (!listing.is_complete).then_some(Self::Unread);
+        let unknown = listing.unknown.iter().map(|unknown| match unknown {
+            UnknownAccounts::EarlierBlocks => Self::EarlierBlocks,
+            UnknownAccounts::Genesis => Self::Genesis,
+            UnknownAccounts::InternalTransactions => Self::InternalTransactions,
+            UnknownAccounts::ProtocolPayments => Self::ProtocolPayments,
+        });
+        unread.into_iter().chain(unknown).collect()
     }
 }
 
@@ -52,7 +85,8 @@ impl AccountList {
             Page { items: accounts, total: page.total },
             paging,
             listing.block.map(|block| block.number),
-            listing.is_complete,
+            listing.has_all(),
+            MissingAccounts::of(listing),
             listing.addresses_read,
             listing.percent,
             coverage,
@@ -94,6 +128,7 @@ mod tests {
           "limit": 25,
           "block": 18250,
           "allAddressesRead": true,
+          "missing": [],
           "addressesRead": 120000,
           "percentRead": 100,
           "firstIndexedBlock": 0,
@@ -109,5 +144,15 @@ mod tests {
         );
         let unread = serde_json::to_value(unread).unwrap();
         assert_eq!((&unread["block"], &unread["allAddressesRead"]), (&serde_json::Value::Null, &false.into()));
+        assert_eq!(unread["missing"], serde_json::json!(["unread"]));
+        let unknown = [UnknownAccounts::Genesis, UnknownAccounts::ProtocolPayments].into();
+        let listing = AccountListing { is_complete: true, unknown, ..AccountListing::default() };
+        let listed =
+            AccountList::new(&listing, Page::empty(0), Vec::new(), Paging::default(), domain::Coverage::default());
+        let listed = serde_json::to_value(listed).unwrap();
+        assert_eq!(
+            (&listed["allAddressesRead"], &listed["missing"]),
+            (&false.into(), &serde_json::json!(["genesis", "protocol_payments"]))
+        );
     }
 }

@@ -44,6 +44,10 @@ pub struct AddressDetail {
     /// Whose code runs in place of the account's own (EIP-7702), or null.
     #[schema(required = true)]
     pub delegates_to: Option<Address>,
+    /// The block since which it delegates to the same account. Null if it does not, or if nothing tells: the node lacks the state of
+    /// old blocks, or the index begins later.
+    #[schema(required = true)]
+    pub delegates_since: Option<u64>,
     /// Null if the address is no token.
     #[schema(required = true)]
     pub token: Option<Token>,
@@ -116,9 +120,15 @@ impl AddressDetail {
             balance_block: account.block,
             contract: Contract::of(None, account.code),
             delegates_to: delegate_of(account.code),
+            delegates_since: None,
             token: None,
             coverage: domain::Coverage::default().into(),
         }
+    }
+
+    #[must_use]
+    pub(crate) fn with_delegation_since(self, delegates_since: Option<u64>) -> Self {
+        Self { delegates_since, ..self }
     }
 
     #[must_use]

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use alloy_primitives::hex;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -48,6 +50,10 @@ pub struct TransactionDetail {
     pub blob_gas_price: Option<Decimal>,
     #[schema(required = true)]
     pub blob_versioned_hashes: Option<Vec<Hash>>,
+    /// Of a type that only some chains have: the fields that other types do not have, as the node sends them, also of a type that is not
+    /// known here. Lists and objects are JSON.
+    #[schema(required = true)]
+    pub other_fields: Option<BTreeMap<String, String>>,
     #[serde(flatten)]
     pub failure: TransactionFailure,
     #[schema(required = true)]
@@ -70,11 +76,43 @@ pub struct Authorization {
     /// The account; null if the signature is invalid, so that it has no effect.
     #[schema(required = true)]
     pub signer: Option<Address>,
+    /// Whether it had an effect, which does not depend on whether the transaction succeeded. Null if nothing tells, since the node does
+    /// not trace the state of the transaction.
+    #[schema(required = true)]
+    pub applied: Option<bool>,
+    /// Why it had no effect; null if it had one, or if that is not known.
+    #[schema(required = true)]
+    pub ignored_because: Option<IgnoredAuthorization>,
+}
+
+/// Why an authorization had no effect.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IgnoredAuthorization {
+    /// It is for another chain.
+    OtherChain,
+    InvalidSignature,
+    /// The account had another nonce at that moment.
+    OtherNonce,
+    /// The account was a contract.
+    HasCode,
 }
 
 impl From<domain::Authorization> for Authorization {
     fn from(given: domain::Authorization) -> Self {
+        use domain::AuthorizationOutcome as Outcome;
+
+        let (applied, ignored_because) = match given.outcome {
+            Outcome::Applied => (Some(true), None),
+            Outcome::OtherChain => (Some(false), Some(IgnoredAuthorization::OtherChain)),
+            Outcome::InvalidSignature => (Some(false), Some(IgnoredAuthorization::InvalidSignature)),
+            Outcome::OtherNonce => (Some(false), Some(IgnoredAuthorization::OtherNonce)),
+            Outcome::HasCode => (Some(false), Some(IgnoredAuthorization::HasCode)),
+            Outcome::Unknown => (None, None),
+        };
         Self {
+            applied,
+            ignored_because,
             chain_id: given.chain_id.into(),
             delegate: given.delegate.into(),
             nonce: given.nonce.into(),
@@ -196,6 +234,7 @@ impl TransactionDetail {
             blob_gas_price: of_blobs(|blobs| blobs.gas_price),
             blob_versioned_hashes: blobs.map(|blobs| blobs.hashes.into_iter().map(Hash::from).collect()),
             input: detail.as_ref().map(|detail| hex::encode_prefixed(&detail.input)),
+            other_fields: detail.as_ref().map(|detail| detail.other_fields.iter().cloned().collect()),
             failure: failure.unwrap_or_default(),
             log_count: detail.as_ref().map(|detail| detail.logs.len()),
             logs: detail.map(|detail| detail.logs.into_iter().take(MAX_LOGS).map(TransactionLog::from).collect()),

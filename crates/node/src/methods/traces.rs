@@ -1,5 +1,6 @@
 //! `debug_trace*` and `trace_*`: what happened inside transactions.
 
+mod authorities;
 mod call_tree;
 mod creation_code;
 mod failure;
@@ -9,7 +10,10 @@ mod state_changes;
 
 use std::time::Duration;
 
-use domain::{Address, B256, BlockNumber, Bytes, CreationId, Transaction, TransactionDetail, TransactionFailure};
+use domain::{
+    Address, Authorization, AuthorizationOutcome, B256, BlockNumber, Bytes, CreationId, Transaction, TransactionDetail,
+    TransactionFailure,
+};
 use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 
@@ -58,6 +62,26 @@ impl NodeClient {
         Box::pin(async move {
             let request = |_, upstream: Upstream| async move { state_changes::trace(&upstream, hash).await };
             self.with_retries(Operation::Trace, self.trace_tries(), request).await
+        })
+    }
+
+    /// Which of the authorizations of a transaction had an effect (EIP-7702), as far as the node's traces tell.
+    pub fn find_authorization_outcomes<'a>(
+        &'a self,
+        transaction: &'a Transaction,
+        list: &'a [Authorization],
+    ) -> BoxFuture<'a, Result<Vec<AuthorizationOutcome>, NodeError>> {
+        Box::pin(async move {
+            let Some(chain) = self.expected_chain() else { return Ok(vec![AuthorizationOutcome::Unknown; list.len()]) };
+            let of = (transaction.hash, transaction.from);
+            let request =
+                |_, upstream: Upstream| async move { authorities::outcomes(&upstream, of, chain.chain_id, list).await };
+            let without_trace: Vec<_> = list.iter().map(|given| given.outcome_on(chain.chain_id)).collect();
+            if !without_trace.contains(&AuthorizationOutcome::Unknown) {
+                return Ok(without_trace);
+            }
+            let found = self.with_retries(Operation::Trace, self.trace_tries(), request).await?;
+            Ok(found.unwrap_or(without_trace))
         })
     }
 

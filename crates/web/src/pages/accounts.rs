@@ -4,7 +4,7 @@ use axum::{
     response::Response,
 };
 use domain::Address;
-use enrichment::{AccountListing, RankedAccount};
+use enrichment::{AccountListing, RankedAccount, UnknownAccounts};
 
 use crate::{
     error::PageError,
@@ -22,6 +22,7 @@ struct Accounts {
     is_complete: bool,
     addresses_read: String,
     percent: u8,
+    unknown: Vec<&'static str>,
     pager: Pager,
 }
 
@@ -53,6 +54,7 @@ pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -
     let names = &app.page_names();
     let listing = top_accounts.listing();
     let AccountListing { block, is_complete, addresses_read, percent, .. } = *listing;
+    let unknown = listing.unknown.iter().copied().map(described).collect();
     let listed = listing.page(paging.request());
     let addresses: Vec<Address> = listed.items.iter().map(|account| account.address).collect();
     let counts = app.chain.count_transactions(&addresses).await?;
@@ -71,8 +73,19 @@ pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -
                 count => format!("{} addresses", grouped(count)),
             },
             percent,
+            unknown,
             pager,
         },
     )
     .await
+}
+
+/// What these accounts only have.
+fn described(unknown: UnknownAccounts) -> &'static str {
+    match unknown {
+        UnknownAccounts::EarlierBlocks => "payments before the first indexed block",
+        UnknownAccounts::Genesis => "coins since the genesis block",
+        UnknownAccounts::InternalTransactions => "payments by contracts in blocks that are not traced",
+        UnknownAccounts::ProtocolPayments => "rewards or fees by rules of the chain that are not known",
+    }
 }

@@ -37,7 +37,7 @@ use self::{
     tab_request::TabRequest,
 };
 use crate::{
-    account::{find_account, find_unindexed_account},
+    account::{find_account, find_delegation_start, find_unindexed_account},
     error::PageError,
     frame::{Frame, Section},
     server_address::ServerAddress,
@@ -217,7 +217,13 @@ pub(super) async fn show(
         counted(tx_count, "transaction"),
         counted(transfer_count, "token transfer")
     );
-    let account = account.map(|account| AccountView::new(&account, names));
+    let account = match account {
+        Some(account) => {
+            let delegates_since = find_delegation_start(&app, address, &account).await;
+            Some(AccountView::new(&account, delegates_since, names))
+        }
+        None => None,
+    };
     if let Some(account) = &account {
         description = format!("{description}, balance {}", account.balance.shown());
     }

@@ -47,6 +47,8 @@ use crate::{
 
 /// Maximum bytes of input on a page; `/tx/{hash}/input` has all.
 const SHOWN_INPUT: usize = 4 * 1024;
+/// Characters of a field that only some chains have.
+const SHOWN_FIELD: usize = 200;
 const SHOWN_TRADES: u32 = 100;
 /// Of the lists of what moved and of internal transactions.
 const TRANSFERS_OF_PAGE: u32 = 25;
@@ -107,6 +109,8 @@ struct Detail {
     gas_limit: String,
     filled: u64,
     transaction_type: String,
+    /// Names and values.
+    other_fields: Vec<(String, String)>,
     /// EIP-1559.
     max_fee: Option<Amount>,
     max_priority_fee: Option<Amount>,
@@ -270,7 +274,7 @@ pub(super) async fn show(
             operations,
             detail: detail.as_deref().map(|detail| {
                 let logs = chosen.view(&path, |address| interfaces.of(address), names);
-                Detail::new(&tx, detail, call.as_ref(), logs, is_message, app.chain_id(), names)
+                Detail::new(&tx, detail, call.as_ref(), logs, is_message, names)
             }),
         },
     )
@@ -438,7 +442,6 @@ impl Detail {
         call: Option<&(Decoded, bool)>,
         logs: LogsView,
         is_message: bool,
-        chain_id: Option<u64>,
         names: &PageNames,
     ) -> Self {
         let authorizations = detail.authorizations.as_deref().filter(|given| !given.is_empty());
@@ -447,6 +450,7 @@ impl Detail {
             gas_limit: grouped(detail.gas_limit),
             filled: tx.gas_used.saturating_mul(100).checked_div(detail.gas_limit).unwrap_or_default(),
             transaction_type: type_name(detail.tx_type),
+            other_fields: detail.other_fields.iter().map(|(name, text)| (name.clone(), shown_field(text))).collect(),
             max_fee: detail.max_fee_per_gas.map(Amount::gas_price),
             max_priority_fee: detail.max_priority_fee_per_gas.map(Amount::gas_price),
             saved: detail
@@ -459,11 +463,19 @@ impl Detail {
             input_bytes: detail.input.len(),
             input_size: counted(detail.input.len() as u64, "byte"),
             is_cut: shown.len() < detail.input.len(),
-            authorizations: authorizations.map(|given| AuthorizationsView::new(given, chain_id, names)),
+            authorizations: authorizations.map(|given| AuthorizationsView::new(given, names)),
             blobs: detail.blobs.as_ref().map(|blobs| BlobsView::new(tx, blobs, names)),
             is_message,
             logs,
         }
+    }
+}
+
+/// A field that only some chains have; the JSON has all of it.
+fn shown_field(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_FIELD) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Signature, U256, keccak256};
 use alloy_rlp::Encodable;
-use domain::Authorization;
+use domain::{Authorization, AuthorizationOutcome};
 
 use crate::{decode::RawAuthorization, verify::rlp_list};
 
@@ -26,6 +26,7 @@ pub(super) fn authorization(raw: &RawAuthorization) -> Authorization {
         delegate: raw.address.0,
         nonce: raw.nonce.0,
         signer: signature.and_then(|signature| signature.recover_address_from_prehash(&keccak256(&signed)).ok()),
+        outcome: AuthorizationOutcome::Unknown,
     }
 }
 

@@ -1,7 +1,10 @@
 //! Transactions with their call data, fees and logs.
 
+use std::collections::BTreeMap;
+
 use domain::{B256, BlobFields, Bytes, Log, TransactionDetail};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::authorization::authorization;
 use crate::{
@@ -25,7 +28,30 @@ struct RawDetail {
     authorization_list: Option<Vec<RawAuthorization>>,
     max_fee_per_blob_gas: Option<Price>,
     blob_versioned_hashes: Option<Vec<Hash>>,
+    #[serde(flatten)]
+    others: BTreeMap<String, Value>,
 }
+
+/// Of the types that every chain has: legacy, access list, EIP-1559, blobs and delegation.
+const LAST_COMMON_TYPE: u64 = 4;
+
+/// Fields of all types, which the index has or nobody needs beside the hash that covers them.
+const COMMON_FIELDS: [&str; 14] = [
+    "hash",
+    "from",
+    "to",
+    "value",
+    "nonce",
+    "gasPrice",
+    "blockNumber",
+    "blockTimestamp",
+    "transactionIndex",
+    "chainId",
+    "v",
+    "r",
+    "s",
+    "yParity",
+];
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -102,11 +128,19 @@ fn join(
         gas_used: receipt.blob_gas_used.map(|gas| gas.0),
         gas_price: receipt.blob_gas_price.map(|price| price.0),
     });
+    let tx_type = transaction.tx_type.map_or(0, |tx_type| tx_type.0);
+    let others = transaction.others.into_iter();
+    let others = others.filter(|(name, value)| !COMMON_FIELDS.contains(&name.as_str()) && !value.is_null());
+    let text = |value| match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
     Ok(Some(TransactionDetail {
+        other_fields: others.filter(|_| tx_type > LAST_COMMON_TYPE).map(|(name, value)| (name, text(value))).collect(),
         block_hash: receipt.block_hash.0,
         input: transaction.input.0,
         gas_limit: transaction.gas.0,
-        tx_type: transaction.tx_type.map_or(0, |tx_type| tx_type.0),
+        tx_type,
         max_fee_per_gas: transaction.max_fee_per_gas.map(|price| price.0),
         max_priority_fee_per_gas: transaction.max_priority_fee_per_gas.map(|price| price.0),
         cumulative_gas_used: receipt.cumulative_gas_used.map(|gas| gas.0),

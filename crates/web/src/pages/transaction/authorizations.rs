@@ -1,6 +1,6 @@
 //! Accounts that let the code of others run in their place (EIP-7702).
 
-use domain::{Authorization, U256};
+use domain::{Authorization, AuthorizationOutcome};
 
 use crate::view::{AddressLink, PageNames, grouped};
 
@@ -18,22 +18,28 @@ pub(super) struct AuthorizationRow {
     /// None if it ends a delegation.
     pub(super) delegate: Option<AddressLink>,
     pub(super) chain: String,
-    /// Whether it is for another chain, and so without effect.
-    pub(super) is_elsewhere: bool,
     pub(super) nonce: String,
+    /// Whether it had an effect, and why not.
+    pub(super) outcome: &'static str,
 }
 
 impl AuthorizationsView {
-    /// The chain is that of the index, if it is known.
-    pub(super) fn new(given: &[Authorization], chain_id: Option<u64>, names: &PageNames) -> Self {
+    pub(super) fn new(given: &[Authorization], names: &PageNames) -> Self {
         let row = |given: &Authorization| AuthorizationRow {
             signer: given.signer.map(|signer| names.address(signer)),
             delegate: Some(given.delegate)
                 .filter(|delegate| !delegate.is_zero())
                 .map(|delegate| names.address(delegate)),
             chain: if given.chain_id.is_zero() { "every chain".to_owned() } else { given.chain_id.to_string() },
-            is_elsewhere: !given.chain_id.is_zero() && chain_id.is_some_and(|own| given.chain_id != U256::from(own)),
             nonce: grouped(given.nonce),
+            outcome: match given.outcome {
+                AuthorizationOutcome::Applied => "in effect",
+                AuthorizationOutcome::OtherChain => "no effect: another chain",
+                AuthorizationOutcome::InvalidSignature => "no effect: invalid signature",
+                AuthorizationOutcome::OtherNonce => "no effect: the account had another nonce",
+                AuthorizationOutcome::HasCode => "no effect: the account is a contract",
+                AuthorizationOutcome::Unknown => "unknown: the node does not trace it",
+            },
         };
         Self {
             rows: given.iter().take(SHOWN_AUTHORIZATIONS).map(row).collect(),
