@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     internal::send_everything,
     postgres::{on_database, server::Server},
-    support::{DevNode, Fault, FaultyNode, Launch, Script, TestExplorer, eventually, read_list},
+    support::{DevNode, Fault, FaultyNode, GenesisFile, Launch, Script, TestExplorer, eventually, read_list},
 };
 
 const PATH: &str = "/api/v1/accounts";
@@ -90,7 +90,9 @@ fn pay(node: &DevNode, to: Address, value: U256) {
 async fn follows_the_chain(launch: impl FnOnce(Launch) -> Launch) {
     let (node, _traffic) = DevNode::with_traffic(150).await;
     let faulty = FaultyNode::start(&node.chain, 1, Script::default()).await;
-    let explorer = launch(Launch::run(&faulty.url()).argument("--top-accounts", "on")).start().await;
+    let genesis = GenesisFile::of(node.chain.genesis_balances());
+    let whole = genesis.given_to(Launch::run(&faulty.url()).argument("--top-accounts", "on"));
+    let explorer = launch(whole).start().await;
     let first = assert_sorted(&explorer, &node).await;
     assert!(first.len() > 20, "{}", first.len());
 
@@ -186,7 +188,9 @@ async fn a_node_that_does_not_run_the_program_is_asked_for_each_balance() {
     }
     let refused = ("eth_call", Fault::Error(-32_602, "missing required field to"), 1.0);
     let faulty = FaultyNode::start(&node.chain, 1, Script { faults: vec![refused], ..Script::default() }).await;
-    let explorer = Launch::run(&faulty.url()).argument("--top-accounts", "on").start().await;
+    let genesis = GenesisFile::of(node.chain.genesis_balances());
+    let launch = Launch::run(&faulty.url()).argument("--top-accounts", "on");
+    let explorer = genesis.given_to(launch).start().await;
     assert_sorted(&explorer, &node).await;
     assert!(faulty.request_counts().methods["eth_getBalance"] > 20);
 }

@@ -13,13 +13,13 @@ const MINER: &str = "0x00000000000000000000000000000000000000c0";
 /// Nothing but the protocol ever pays it.
 const STAKER: &str = "0x00000000000000000000000000000000000057a4";
 
-fn coins(milli: u64) -> U256 {
+pub(super) fn coins(milli: u64) -> U256 {
     U256::from(milli) * U256::from(1_000_000_000_000_000_u64)
 }
 
 /// So that Alice can pay.
 fn funded() -> Beside {
-    Beside { genesis: vec![(ALICE.to_owned(), coins(1_000_000))], rewards: Vec::new() }
+    Beside::granted(&[(ALICE, coins(1_000_000))])
 }
 
 /// Every point of the history of these addresses is what the node says, and the history says so.
@@ -46,7 +46,7 @@ async fn assert_exact(explorer: &TestExplorer, node: &ReplayNode, addresses: &[&
     }
 }
 
-fn withdrawal(index: u64, address: &str, gwei: u64) -> Value {
+pub(super) fn withdrawal(index: u64, address: &str, gwei: u64) -> Value {
     json!({
         "index": format!("{index:#x}"), "validatorIndex": format!("{:#x}", index + 100), "address": address,
         "amount": format!("{gwei:#x}"),
@@ -122,7 +122,7 @@ async fn withdrawals_are_listed_by_block_and_by_address_and_move_balances() {
 }
 
 /// The first block of Ethereum, as it is.
-fn genesis_of_ethereum() -> Draft {
+pub(super) fn genesis_of_ethereum() -> Draft {
     let header = json!({
         "stateRoot": "0xd7f8974fb5ac78d9ac099b9ad5018bedc2ce0a72dad1827a1709da30580f0544",
         "miner": alloy_primitives::Address::ZERO, "difficulty": "0x400000000", "gasLimit": "0x1388", "timestamp": "0x0",
@@ -132,7 +132,7 @@ fn genesis_of_ethereum() -> Draft {
     Draft { header, ..Draft::default() }
 }
 
-fn uncle(number: u64, miner: &str) -> Value {
+pub(super) fn uncle(number: u64, miner: &str) -> Value {
     json!({
         "parentHash": B256::repeat_byte(1), "sha3Uncles": B256::repeat_byte(2), "miner": miner,
         "stateRoot": B256::repeat_byte(3), "transactionsRoot": B256::repeat_byte(4), "receiptsRoot": B256::repeat_byte(5),
@@ -142,7 +142,7 @@ fn uncle(number: u64, miner: &str) -> Value {
     })
 }
 
-fn mined(uncles: Vec<Value>) -> Draft {
+pub(super) fn mined(uncles: Vec<Value>) -> Draft {
     let header = json!({ "difficulty": "0x400000000" });
     // Before London, the whole price is the producer's.
     let old = json!({"type": "0x0", "v": "0x1b", "maxFeePerGas": null, "accessList": null});

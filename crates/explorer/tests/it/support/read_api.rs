@@ -45,7 +45,8 @@ pub(crate) async fn read_api_through<'a>(client: &Client, addresses: impl IntoIt
 
 /// A transaction with the fields that it has in lists: those of the node are left out.
 pub(crate) fn as_listed(transaction: Value) -> Value {
-    const OF_NODE: [&str; 20] = [
+    const OF_NODE: [&str; 21] = [
+        "otherFields",
         "authorizations",
         "gasLimit",
         "type",
@@ -97,6 +98,8 @@ fn without_token_fields(mut detail: Value) -> Value {
         fields.remove("internalTxCount");
         fields.remove("internalTransactionsFrom");
         fields.remove("logCount");
+        // It needs states of old blocks.
+        fields.remove("delegatesSince");
         fields.remove("firstIndexedBlock");
         fields.remove("complete");
     }

@@ -491,7 +491,8 @@ impl Inner {
             }
             "eth_getTransactionCount" => Some(json!("0x0")),
             "debug_traceBlockByNumber" if self.state.lock().unwrap().beside.is_some() => {
-                Some(by_id(&params[0]).map_or(Value::Null, traces))
+                let beside = self.state.lock().unwrap().beside.clone().unwrap_or_default();
+                Some(by_id(&params[0]).map_or(Value::Null, |sealed| traces(&beside, sealed)))
             }
             "eth_getCode" | "eth_call" => Some(json!("0x")),
             "eth_getStorageAt" => Some(json!(B256::ZERO)),
