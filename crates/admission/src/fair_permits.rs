@@ -1,20 +1,33 @@
 use std::{
     collections::{HashMap, VecDeque},
     hash::Hash,
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+    time::{Duration, Instant},
 };
 
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
+/// After so long, what a client has used counts half.
+const HALF_LIFE: Duration = Duration::from_secs(1);
+/// Less is forgotten.
+const NEGLIGIBLE: Duration = Duration::from_micros(50);
+/// Clients whose use is remembered. Beyond, all are equal again.
+const REMEMBERED: usize = 1 << 16;
+
 /// How many may work at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PermitBounds {
     pub total: usize,
-    /// The share that one client cannot exceed. Below the total, so that there is always one for somebody else.
+    /// The share that one client cannot exceed. Below the total, so that there is always one for somebody else, unless permits are
+    /// held for milliseconds.
     pub per_client: usize,
     /// Waiting requests of one client.
     pub waiting_per_client: usize,
+    /// If all permits are held for longer than this, nobody waits for them any longer: those who hold them are stuck.
+    pub stuck_after: Option<Duration>,
 }
 
 /// The client has as many waiting requests as it may have.
@@ -22,7 +35,7 @@ pub struct PermitBounds {
 pub struct TooManyWaiting;
 
 /// A limited number of permits to work, shared fairly between clients: a permit that becomes free goes to the waiting client
-/// that holds the fewest.
+/// that holds the fewest, and of several to the one that held permits for the shortest time lately.
 ///
 /// A permit is held for one unit of work, never while a client reads: then no client can hold up others by being slow.
 pub struct FairPermits<K: Hash + Eq + Copy>(Arc<Shared<K>>);
@@ -35,12 +48,19 @@ struct Shared<K> {
 struct State<K> {
     free: usize,
     held: HashMap<K, usize>,
-    /// In the order of arrival.
-    waiting: VecDeque<Waiting<K>>,
+    /// How long clients held permits lately.
+    used: HashMap<K, Duration>,
+    halved: Instant,
+    /// When a permit was last taken or given back.
+    moved: Instant,
+    /// In the order of arrival; no entry is empty.
+    waiting: HashMap<K, VecDeque<Waiting>>,
+    /// Of the next one that waits.
+    number: u64,
 }
 
-struct Waiting<K> {
-    client: K,
+struct Waiting {
+    number: u64,
     wake: oneshot::Sender<()>,
 }
 
@@ -48,19 +68,30 @@ struct Waiting<K> {
 pub struct Permit<K: Hash + Eq + Copy> {
     shared: Arc<Shared<K>>,
     client: K,
+    since: Instant,
 }
 
 /// A place in the queue: given up when dropped, with the permit if it has come already.
-struct Place<K: Hash + Eq + Copy> {
+pub(crate) struct Place<K: Hash + Eq + Copy> {
     shared: Arc<Shared<K>>,
     client: K,
+    number: u64,
     woken: oneshot::Receiver<()>,
 }
 
 impl<K: Hash + Eq + Copy> FairPermits<K> {
     #[must_use]
     pub fn new(bounds: PermitBounds) -> Self {
-        let state = State { free: bounds.total.max(1), held: HashMap::new(), waiting: VecDeque::new() };
+        let now = Instant::now();
+        let state = State {
+            free: bounds.total.max(1),
+            held: HashMap::new(),
+            used: HashMap::new(),
+            halved: now,
+            moved: now,
+            waiting: HashMap::new(),
+            number: 0,
+        };
         Self(Arc::new(Shared { bounds, state: Mutex::new(state) }))
     }
 
@@ -73,15 +104,40 @@ impl<K: Hash + Eq + Copy> FairPermits<K> {
         K: Send + Sync,
     {
         Box::pin(async move {
-            let Some(mut place) = self.0.join(client)? else { return Ok(self.permit(client)) };
-            // The sender is dropped only with the queue, whose owner this is.
-            let _ = (&mut place.woken).await;
-            Ok(self.permit(client))
+            let mut place = None;
+            std::future::poll_fn(|context| self.poll_acquire(client, &mut place, context)).await
         })
     }
 
+    /// The same in pieces. `place` is None at first, and kept between the calls.
+    pub(crate) fn poll_acquire(
+        &self,
+        client: K,
+        place: &mut Option<Place<K>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Permit<K>, TooManyWaiting>> {
+        let waiting = match place {
+            Some(waiting) => waiting,
+            None => match self.0.join(client) {
+                Ok(None) => return Poll::Ready(Ok(self.permit(client))),
+                Ok(Some(joined)) => place.insert(joined),
+                Err(refused) => return Poll::Ready(Err(refused)),
+            },
+        };
+        // The sender is dropped only with the queue, whose owner this is.
+        let _ = std::task::ready!(Pin::new(&mut waiting.woken).poll(context));
+        *place = None;
+        Poll::Ready(Ok(self.permit(client)))
+    }
+
     fn permit(&self, client: K) -> Permit<K> {
-        Permit { shared: Arc::clone(&self.0), client }
+        Permit { shared: Arc::clone(&self.0), client, since: Instant::now() }
+    }
+}
+
+impl<K: Hash + Eq + Copy> Clone for FairPermits<K> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
     }
 }
 
@@ -94,30 +150,49 @@ impl<K: Hash + Eq + Copy> Shared<K> {
     /// None if the client has a permit now.
     fn join(self: &Arc<Self>, client: K) -> Result<Option<Place<K>>, TooManyWaiting> {
         let mut state = self.state();
+        if state.free == 0 && self.bounds.stuck_after.is_some_and(|stuck| state.moved.elapsed() > stuck) {
+            state.free = self.bounds.total;
+            self.hand_out(&mut state);
+        }
         if state.free > 0 && state.held_by(&client) < self.bounds.per_client {
             state.take(client);
             return Ok(None);
         }
-        state.waiting.retain(|waiting| !waiting.wake.is_closed());
-        if state.waiting.iter().filter(|waiting| waiting.client == client).count() >= self.bounds.waiting_per_client {
+        let (wake, woken) = oneshot::channel();
+        let number = state.number;
+        let waiting = state.waiting.entry(client).or_default();
+        if waiting.len() >= self.bounds.waiting_per_client {
             return Err(TooManyWaiting);
         }
-        let (wake, woken) = oneshot::channel();
-        state.waiting.push_back(Waiting { client, wake });
-        Ok(Some(Place { shared: Arc::clone(self), client, woken }))
+        waiting.push_back(Waiting { number, wake });
+        state.number += 1;
+        Ok(Some(Place { shared: Arc::clone(self), client, number, woken }))
     }
 
-    fn release(&self, client: K) {
+    fn release(&self, client: K, used: Duration) {
         let mut state = self.state();
-        state.give_back(client);
+        state.give_back(client, self.bounds.total);
+        state.count(client, used);
+        self.hand_out(&mut state);
+    }
+
+    fn hand_out(&self, state: &mut State<K>) {
         while state.free > 0 {
-            let Some(next) = state.next(self.bounds.per_client) else { return };
-            let client = next.client;
+            let Some((client, next)) = state.next(self.bounds.per_client) else { return };
             state.take(client);
             // One that gave up meanwhile got nothing.
             if next.wake.send(()).is_err() {
-                state.give_back(client);
+                state.give_back(client, self.bounds.total);
             }
+        }
+    }
+
+    fn leave(&self, client: K, number: u64) {
+        let mut state = self.state();
+        let Some(waiting) = state.waiting.get_mut(&client) else { return };
+        waiting.retain(|waiting| waiting.number != number);
+        if waiting.is_empty() {
+            state.waiting.remove(&client);
         }
     }
 }
@@ -129,11 +204,14 @@ impl<K: Hash + Eq + Copy> State<K> {
 
     fn take(&mut self, client: K) {
         self.free -= 1;
+        self.moved = Instant::now();
         *self.held.entry(client).or_default() += 1;
     }
 
-    fn give_back(&mut self, client: K) {
-        self.free += 1;
+    fn give_back(&mut self, client: K, total: usize) {
+        // There are more for a while after all were stuck.
+        self.free = (self.free + 1).min(total.max(1));
+        self.moved = Instant::now();
         if let Some(held) = self.held.get_mut(&client) {
             *held -= 1;
             if *held == 0 {
@@ -142,17 +220,40 @@ impl<K: Hash + Eq + Copy> State<K> {
         }
     }
 
-    /// The first request of the client that holds the fewest permits, if it is below its share.
-    fn next(&mut self, per_client: usize) -> Option<Waiting<K>> {
-        let waiting = self.waiting.iter().enumerate().map(|(index, waiting)| (self.held_by(&waiting.client), index));
-        let (_, index) = waiting.filter(|(held, _)| *held < per_client).min()?;
-        self.waiting.remove(index)
+    fn count(&mut self, client: K, used: Duration) {
+        if self.moved.saturating_duration_since(self.halved) > HALF_LIFE {
+            self.halved = self.moved;
+            self.used.retain(|_, used| {
+                *used /= 2;
+                *used > NEGLIGIBLE
+            });
+        }
+        if self.used.len() >= REMEMBERED {
+            self.used.clear();
+        }
+        *self.used.entry(client).or_default() += used;
+    }
+
+    /// The next request of the client that holds the fewest permits and used them least, if it is below its share.
+    fn next(&mut self, per_client: usize) -> Option<(K, Waiting)> {
+        let waiting = self.waiting.iter().filter_map(|(client, waiting)| {
+            let used = self.used.get(client).copied().unwrap_or_default();
+            Some((self.held_by(client), used, waiting.front()?.number, *client))
+        });
+        let allowed = waiting.filter(|(held, ..)| *held < per_client);
+        let (.., client) = allowed.min_by_key(|(held, used, number, _)| (*held, *used, *number))?;
+        let waiting = self.waiting.get_mut(&client)?;
+        let next = waiting.pop_front();
+        if waiting.is_empty() {
+            self.waiting.remove(&client);
+        }
+        next.map(|next| (client, next))
     }
 }
 
 impl<K: Hash + Eq + Copy> Drop for Permit<K> {
     fn drop(&mut self) {
-        self.shared.release(self.client);
+        self.shared.release(self.client, self.since.elapsed());
     }
 }
 
@@ -160,8 +261,9 @@ impl<K: Hash + Eq + Copy> Drop for Place<K> {
     fn drop(&mut self) {
         // Closed first: then no permit can come any more.
         self.woken.close();
-        if self.woken.try_recv().is_ok() {
-            self.shared.release(self.client);
+        match self.woken.try_recv() {
+            Ok(()) => self.shared.release(self.client, Duration::ZERO),
+            Err(_) => self.shared.leave(self.client, self.number),
         }
     }
 }
@@ -183,7 +285,7 @@ mod tests {
     use super::*;
 
     fn permits(total: usize, per_client: usize) -> FairPermits<u32> {
-        FairPermits::new(PermitBounds { total, per_client, waiting_per_client: 3 })
+        FairPermits::new(PermitBounds { total, per_client, waiting_per_client: 3, stuck_after: None })
     }
 
     fn counts(permits: &FairPermits<u32>) -> (usize, usize) {

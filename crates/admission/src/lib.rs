@@ -1,13 +1,15 @@
 //! What requests cost, and who may send how many. `prices` is the one table of costs: the limits of the API, the budget of
 //! pages, the document and the benchmark read it. `fair_slots` shares what is held for long, such as connections;
-//! `fair_permits` shares work, such as a part of a list or a call to the node.
+//! `fair_permits` shares work, such as a call to the node, and `turns` the processors.
 
 mod buckets;
 mod fair_permits;
 mod fair_slots;
 mod limits;
+pub mod long_bodies;
 mod page_budget;
 mod prices;
+mod turns;
 
 pub use fair_permits::{FairPermits, Permit, PermitBounds, TooManyWaiting};
 pub use fair_slots::{FairSlots, NoSlot, Slot, SlotBounds};
@@ -16,3 +18,4 @@ pub use limits::{
 };
 pub use page_budget::PageBudget;
 pub use prices::{Area, Price, Work, prices};
+pub use turns::{Turn, Turns};

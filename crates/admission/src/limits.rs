@@ -109,19 +109,25 @@ impl RateLimits {
         })
     }
 
-    /// The state of an anonymous caller's quota, without counting a request.
-    pub fn peek(&self, client: Client) -> BoxFuture<'_, LimitDecision> {
+    /// The state of a caller's quota, without counting a request.
+    pub fn peek(&self, client: Client, caller: LimitedCaller) -> BoxFuture<'_, LimitDecision> {
         Box::pin(async move {
-            let counted = self.counted(client, LimitedCaller::Anonymous);
+            let counted = self.counted(client, caller);
             if let Some(shared) = self.shared.as_ref().filter(|_| !counted.is_empty())
                 && let Ok(decision) = shared.peek(&counted).await
             {
                 return decision;
             }
             let now = self.now();
-            let state = |limit: NonZeroU32| self.anonymous.peek(client, |log| log.state(limit.get(), 1, now));
-            let anonymous = self.config.anonymous.map(|limit| Quota { name: "anonymous", state: state(limit) });
-            LimitDecision::uncounted([anonymous, None])
+            let quota = self.counted(client, caller).first().map(|(counted, limit)| {
+                let state = |log: &mut RequestLog| log.state(*limit, 1, now);
+                let state = match counted {
+                    Counted::Key(id) => self.keys.peek(*id, state),
+                    Counted::Anonymous(client) | Counted::KeyedClient(client) => self.anonymous.peek(*client, state),
+                };
+                Quota { name: counted.quota(), state }
+            });
+            LimitDecision::uncounted([quota, None])
         })
     }
 

@@ -34,8 +34,9 @@ const fn rate(per_minute: u32, burst: u32) -> BucketRate {
 const NODE_CALLS: BucketRate = rate(9_000, 1_800);
 /// Node calls of the pages of one client: somebody who reads a page every two seconds, some of which make thirty, is not limited.
 const NODE_CALLS_PER_CLIENT: BucketRate = rate(1_200, 360);
-/// Node calls of all pages at a time.
-const CONCURRENT_CALLS: PermitBounds = PermitBounds { total: 16, per_client: 4, waiting_per_client: 64 };
+/// Work on the node at a time, for pages, the API and its dialects.
+const CONCURRENT_CALLS: PermitBounds =
+    PermitBounds { total: 16, per_client: 4, waiting_per_client: 64, stuck_after: None };
 
 tokio::task_local! {
     /// The client of the current page. Task-local, since node calls are made deep below the handler, on the same task.
@@ -77,7 +78,15 @@ impl PageBudget {
     /// # Errors
     /// If too many calls of its client wait already.
     pub fn node_call(&self) -> BoxFuture<'_, Result<Permit<Client>, TooManyWaiting>> {
-        self.permits.acquire(Self::current_client())
+        self.node_call_of(Self::current_client())
+    }
+
+    /// The same for a request of the API or of a dialect.
+    ///
+    /// # Errors
+    /// If too many calls of the client wait already.
+    pub fn node_call_of(&self, client: Client) -> BoxFuture<'_, Result<Permit<Client>, TooManyWaiting>> {
+        self.permits.acquire(client)
     }
 
     /// The client of the current page.

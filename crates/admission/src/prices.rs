@@ -63,7 +63,7 @@ pub enum Area {
     Sourcify,
     /// The pages of its client in a minute.
     Pages,
-    /// Nothing: it reads only what is in memory, or is limited otherwise.
+    /// Nothing of the limits: it is in memory, such as an asset, or counts as a page of its client.
     Free,
 }
 

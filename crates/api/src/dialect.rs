@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use admission::{FairSlots, LimitDecision, Slot, SlotBounds};
+use admission::{LimitDecision, Permit, Slot, TooManyWaiting, long_bodies};
 use axum::{
     Router,
     body::{Body, Bytes},
@@ -13,11 +13,16 @@ use domain::Address;
 use futures::future::BoxFuture;
 use verification::VerifyClient;
 
-pub use crate::layers::{DialectAdmission, DialectRules};
-use crate::{error::ApiError, layers::Admission, params, wire::Problem};
-
-/// Long bodies that may be read at a time before their sender is identified.
-const LONG_BODIES: SlotBounds = SlotBounds { total: 16, per_client: 4 };
+use crate::{
+    error::ApiError,
+    layers::{Admission, limited_caller},
+    params,
+    wire::Problem,
+};
+pub use crate::{
+    layers::{DialectAdmission, DialectRules},
+    params::ReadBody,
+};
 
 /// An API in another format.
 #[derive(Debug)]
@@ -30,7 +35,6 @@ pub struct Dialect {
 #[derive(Clone)]
 pub struct Gate {
     admission: Arc<Admission>,
-    bodies: Arc<FairSlots<Client>>,
 }
 
 impl std::fmt::Debug for Gate {
@@ -59,7 +63,7 @@ impl Entry {
 
 impl Gate {
     pub(crate) fn new(admission: Arc<Admission>) -> Self {
-        Self { admission, bodies: Arc::new(FairSlots::new(LONG_BODIES)) }
+        Self { admission }
     }
 
     /// Counts the cost of a request of a caller with this key, and accepts or rejects it.
@@ -71,30 +75,44 @@ impl Gate {
         })
     }
 
-    /// Accepts a request that is not counted.
-    pub fn check_uncounted(&self, client: Client) -> BoxFuture<'_, Entry> {
-        Box::pin(async move { Entry { owner: Ok(None), limits: self.admission.limits.peek(client).await } })
+    /// Accepts a request that counts as a page, or rejects it.
+    pub fn check_free(&self, client: Client) -> BoxFuture<'_, Entry> {
+        Box::pin(async move {
+            let owner = self.admission.take_page(client).map(|()| None).map_err(|error| error.problem());
+            Entry { owner, limits: self.admission.peek(client).await }
+        })
     }
 
-    /// Whether a request without a key would be accepted now, as far as one can tell without counting it.
-    pub fn has_room(&self, client: Client) -> BoxFuture<'_, bool> {
-        Box::pin(async move { self.admission.limits.peek(client).await.has_room() })
+    /// Whether a plain request of a caller with this key would be accepted now, without counting it.
+    pub fn has_room<'a>(&'a self, client: Client, key: Option<&'a str>) -> BoxFuture<'a, bool> {
+        Box::pin(async move {
+            let identity = self.admission.identify(key.map(str::as_bytes)).await;
+            self.admission.limits.peek(client, limited_caller(&identity)).await.has_room()
+        })
     }
 
-    /// A slot for reading a long body, so that clients cannot fill the memory with bodies before they are identified.
-    #[must_use]
-    pub fn body_slot(&self, client: Client) -> Option<BodySlot> {
-        self.bodies.take(client).ok().map(BodySlot)
+    /// Permission to call the node, of those that the API and the pages have, too.
+    ///
+    /// # Errors
+    /// If too many calls of the client wait already.
+    pub fn node_call(&self, client: Client) -> BoxFuture<'_, Result<Permit<Client>, TooManyWaiting>> {
+        self.admission.page_budget.node_call_of(client)
     }
 }
 
 /// Whether a body is worth reading to its end, by its beginning.
 type WorthReading<'a> = &'a (dyn Fn(&[u8]) -> bool + Sync);
 
-/// Held while a long body is read.
+/// Held until a long body is parsed.
 pub struct BodySlot(Slot<Client>);
 
 impl BodySlot {
+    /// A slot for reading a long body, so that clients cannot fill the memory with bodies before they are identified.
+    #[must_use]
+    pub fn take(client: Client) -> Option<Self> {
+        long_bodies::take_slot(client).ok().map(Self)
+    }
+
     /// Reads a complete body, unless it is too long or too slow, or another client needs the slot. None if its first `checked`
     /// bytes say that it is not worth it.
     pub fn read_body_if<'a>(
@@ -123,8 +141,13 @@ impl std::fmt::Debug for BodySlot {
 }
 
 /// Reads a complete body, unless it is too long or too slow.
-pub fn read_body(headers: &HeaderMap, body: Body, max: usize) -> BoxFuture<'_, Result<Bytes, Problem>> {
-    Box::pin(async move { params::read_body(headers, body, max).await.map_err(|error| error.problem()) })
+pub fn read_body(
+    client: Client,
+    headers: &HeaderMap,
+    body: Body,
+    max: usize,
+) -> BoxFuture<'_, Result<ReadBody, Problem>> {
+    Box::pin(async move { ReadBody::of(client, headers, body, max).await.map_err(|error| error.problem()) })
 }
 
 /// The client of a verification, for fair scheduling.

@@ -14,6 +14,7 @@ mod json_response;
 mod keys;
 mod layers;
 mod metrics;
+mod node_call;
 mod params;
 mod response_cache;
 mod router;

@@ -23,6 +23,7 @@ mod whole_number;
 pub(crate) use address::{AddressInPath, OwnerParams, parse_address};
 pub(crate) use block_id::BlockInPath;
 pub(crate) use blocks::Blocks;
+pub use body::ReadBody;
 pub(crate) use body::{FromBody, ValidBody, read_body, read_body_if};
 pub(crate) use body_error::{BODY_TIMEOUT, BodyError};
 pub(crate) use fields::Fields;

@@ -1,16 +1,19 @@
 mod connections;
 mod drain_body;
+mod turns;
 mod write_timeout;
 
-use std::{io, net::SocketAddr, pin::pin, time::Duration};
+use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
+use admission::{Turn, Turns};
 use axum::{
     Router,
     body::Body,
     extract::{ConnectInfo, Request},
-    http::{StatusCode, header::CONTENT_LENGTH},
+    http::{StatusCode, header::CONTENT_LENGTH, request::Parts},
     response::Response,
 };
+use client_address::TrustedProxies;
 pub use connections::ConnectionLimits;
 use connections::{ConnectionSlot, Connections};
 use drain_body::DrainedBody;
@@ -22,7 +25,6 @@ use tokio::{
     time::{sleep, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tower::ServiceExt;
 use write_timeout::WriteTimeout;
 
 /// For the first byte of the first request: idle connections are closed.
@@ -33,6 +35,7 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// For requests in flight when the service stops or their connection is evicted.
 const GRACE: Duration = Duration::from_secs(1);
+const HEALTH: [&str; 3] = ["/health", "/health/live", "/health/ready"];
 /// Delay after `accept` failed, most likely because the process has no free file descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
@@ -48,7 +51,10 @@ pub fn serve(
 ) -> BoxFuture<'static, io::Result<()>> {
     Box::pin(async move {
         let tasks = TaskTracker::new();
+        let proxies = Arc::new(limits.proxies.clone());
         let connections = Connections::new(limits);
+        let turns = Turns::new(std::thread::available_parallelism().map_or(1, usize::from));
+        let health = Turns::new(1);
         let mut number = 0;
         while let Some(accepted) = cancel.run_until_cancelled(listener.accept()).await {
             match accepted {
@@ -56,7 +62,9 @@ pub fn serve(
                     number += 1;
                     match connections.take_slot(peer.ip(), number) {
                         Ok(slot) => {
-                            tasks.spawn(serve_connection(stream, peer, slot, router.clone(), cancel.clone()));
+                            let (turns, health) = (turns.clone(), health.clone());
+                            let clients = Clients { proxies: Arc::clone(&proxies), turns, health };
+                            tasks.spawn(serve_connection(stream, peer, slot, router.clone(), clients, cancel.clone()));
                         }
                         Err(reason) => {
                             tracing::debug!(%peer, ?reason, "connection rejected: too many are open");
@@ -78,11 +86,27 @@ pub fn serve(
     })
 }
 
+/// Who sends requests, and whose turn it is.
+struct Clients {
+    proxies: Arc<TrustedProxies>,
+    turns: Turns,
+    /// Checks of health wait for nobody else, and nobody for more than one of them.
+    health: Turns,
+}
+
+impl Clients {
+    fn turn(&self, peer: SocketAddr, head: &Parts) -> Turn {
+        let turns = if HEALTH.contains(&head.uri.path()) { &self.health } else { &self.turns };
+        turns.of(self.proxies.client(peer.ip(), &head.headers))
+    }
+}
+
 async fn serve_connection(
     stream: TcpStream,
     peer: SocketAddr,
     slot: ConnectionSlot,
     router: Router,
+    clients: Clients,
     cancel: CancellationToken,
 ) {
     let mut first = [0; 1];
@@ -104,7 +128,8 @@ async fn serve_connection(
         request.extensions_mut().insert(ConnectInfo(peer));
         let (head, body) = request.into_parts();
         let body = Body::new(DrainedBody::new(body, &head.headers));
-        let response = router.clone().oneshot(Request::from_parts(head, body));
+        let turn = clients.turn(peer, &head);
+        let response = turns::respond(router.clone(), Request::from_parts(head, body), turn);
         async { response.await.map(without_length_of_304) }
     });
     let connection = http1::Builder::new()

@@ -1,4 +1,4 @@
-use admission::{FairPermits, Permit, PermitBounds};
+use admission::Permit;
 use api::dialect::Gate;
 use client_address::Client;
 use domain::{Address, BlockRef, VerifiedContract};
@@ -7,25 +7,21 @@ use services::Services;
 
 use crate::error::DialectError;
 
-/// Parts of lists that are read at a time, calls that are passed to the node, and forms that are parsed.
-const WORK: PermitBounds = PermitBounds { total: 8, per_client: 2, waiting_per_client: 32 };
-
 /// The services, and what the dialects share.
 pub(crate) struct App {
     pub(crate) services: Services,
     /// Counts requests whose API key is not in a header.
     pub(crate) gate: Gate,
-    permits: FairPermits<Client>,
 }
 
 impl App {
     pub(crate) fn new(services: Services, gate: Gate) -> Self {
-        Self { services, gate, permits: FairPermits::new(WORK) }
+        Self { services, gate }
     }
 
-    /// Permission for one unit of work. Not held while a client reads or writes.
-    pub(crate) async fn permit(&self, client: Client) -> Result<Permit<Client>, DialectError> {
-        self.permits.acquire(client).await.map_err(|_| DialectError::Busy)
+    /// Permission to call the node. Not held while a client reads or writes.
+    pub(crate) async fn node_call(&self, client: Client) -> Result<Permit<Client>, DialectError> {
+        self.gate.node_call(client).await.map_err(|_| DialectError::Busy)
     }
 
     pub(crate) async fn chain_id(&self) -> Result<u64, NodeError> {

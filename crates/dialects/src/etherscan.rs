@@ -26,6 +26,7 @@ mod withdrawals;
 
 use std::sync::Arc;
 
+use admission::long_bodies;
 use api::{
     dialect::{Dialect, DialectAdmission, DialectRules, Entry},
     wire::{Problem, ProblemCode},
@@ -43,7 +44,7 @@ use self::{
     params::{Form, Params},
     sender::Sender,
 };
-use crate::app::App;
+use crate::{app::App, error::DialectError};
 
 pub(crate) const PATHS: [&str; 4] = ["/api", "/api/", "/v2/api", "/v2/api/"];
 const KEY_PREFIX: &str = "expl_";
@@ -82,17 +83,17 @@ async fn respond(State(app): State<Arc<App>>, request: Request) -> Response {
         return refuse(entry, problem);
     }
     let params = match form {
-        Ok(form) => parse(&app, client, form).await,
+        Ok(form) => parse(client, form).await,
         Err(failure) => Err(failure),
     };
     let entry = match (paid, &params) {
         (Some(paid), _) => paid,
-        (None, Ok(params)) if price::is_free(params) => gate.check_uncounted(client).await,
+        (None, Ok(params)) if price::is_free(params) => gate.check_free(client).await,
         (None, Ok(params)) => {
             // Whatever is not a key of this service is a placeholder that a tool insists on.
             let key = params.api_key().filter(|key| key.starts_with(KEY_PREFIX));
             // A request that will be refused needs no price.
-            let may_pass = key.is_some() || gate.has_room(client).await;
+            let may_pass = gate.has_room(client, key).await;
             let cost = if may_pass { price::cost(&app, params).await } else { 1 };
             gate.check(client, key, cost).await
         }
@@ -117,11 +118,11 @@ fn refuse(entry: &Entry, problem: &Problem) -> Response {
 }
 
 /// Short forms are parsed at once, long ones on a thread of their own, and only a few at a time.
-async fn parse(app: &App, client: Client, form: Form) -> Result<Params, Failure> {
+async fn parse(client: Client, form: Form) -> Result<Params, Failure> {
     if !form.is_long() {
         return form.parse();
     }
-    let _permit = app.permit(client).await?;
+    let _permit = long_bodies::parsing(client).await.map_err(|_| DialectError::Busy)?;
     let params = tokio::task::spawn_blocking(move || form.parse()).await;
     let params = params.map_err(|_| Failure::text("Error! The form cannot be read"))??;
     let is_verification = params.find("action").is_some_and(|action| action.eq_ignore_ascii_case("verifysourcecode"));
@@ -144,7 +145,7 @@ async fn dispatch(app: &Arc<App>, sender: Sender, params: &Params) -> Result<Ans
         "block" => block::dispatch(app, &action, params).await,
         "transaction" => transaction::dispatch(app, &action, params).await,
         "stats" => stats::dispatch(app, &action, params).await,
-        "token" => token::dispatch(app, sender.client, &action, params).await,
+        "token" => token::dispatch(app, &action, params).await,
         "gastracker" => gas_tracker::dispatch(app, &action, params).await,
         "proxy" => proxy::dispatch(app, sender.client, &action, params).await,
         _ => Err(Failure::text("Error! Missing Or invalid Module name")),

@@ -3,17 +3,14 @@ use std::time::Duration;
 use domain::B256;
 use futures::future::BoxFuture;
 use node::{CallTree, NodeClient, NodeError, StateChanges};
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::time::timeout;
 
-/// The node executes the transaction again for every trace.
-const MAX_CONCURRENT: usize = 4;
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Traces of single transactions, made by the node when somebody asks for them.
 #[derive(Debug)]
 pub struct TransactionTraces {
     node: NodeClient,
-    permits: Semaphore,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -29,26 +26,19 @@ pub enum TraceUnavailable {
 impl TransactionTraces {
     #[must_use]
     pub fn new(node: NodeClient) -> Self {
-        Self { node, permits: Semaphore::new(MAX_CONCURRENT) }
+        Self { node }
     }
 
     pub fn call_tree(&self, hash: B256) -> BoxFuture<'_, Result<CallTree, TraceUnavailable>> {
-        Box::pin(async move { self.trace(self.node.find_call_tree(hash)).await })
+        Box::pin(async move { Self::trace(self.node.find_call_tree(hash)).await })
     }
 
     pub fn state_changes(&self, hash: B256) -> BoxFuture<'_, Result<StateChanges, TraceUnavailable>> {
-        Box::pin(async move { self.trace(self.node.find_state_changes(hash)).await })
+        Box::pin(async move { Self::trace(self.node.find_state_changes(hash)).await })
     }
 
-    async fn trace<T>(
-        &self,
-        traced: impl Future<Output = Result<Option<T>, NodeError>>,
-    ) -> Result<T, TraceUnavailable> {
-        let permitted = async {
-            let _permit = self.permits.acquire().await;
-            traced.await
-        };
-        let traced = timeout(TIMEOUT, permitted).await.map_err(|_| TraceUnavailable::Timeout)??;
+    async fn trace<T>(traced: impl Future<Output = Result<Option<T>, NodeError>>) -> Result<T, TraceUnavailable> {
+        let traced = timeout(TIMEOUT, traced).await.map_err(|_| TraceUnavailable::Timeout)??;
         traced.ok_or(TraceUnavailable::NotSupported)
     }
 }

@@ -48,6 +48,8 @@ impl EmbeddedReader {
         &self,
         query: impl FnOnce(&ReadSnapshot) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        // A request of many reads that need no wait would have its turn for as long as they take.
+        tokio::task::coop::consume_budget().await;
         let _timer = self.read_times.start_timer();
         if let Some(_slot) = self.read_slots.take() {
             return query(&ReadSnapshot::open(&self.engine, Arc::clone(&self.caches))?);

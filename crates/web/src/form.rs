@@ -4,6 +4,7 @@ pub(crate) mod fuzzing;
 
 use std::convert::Infallible;
 
+use admission::{PageBudget, long_bodies};
 use askama::Template;
 use axum::{
     body::Bytes,
@@ -52,7 +53,20 @@ impl<S: Send + Sync> FromRequest<S> for FormFields {
     type Rejection = Response;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
-        let body = Bytes::from_request(request, state).await.map_err(IntoResponse::into_response)?;
+        let client = PageBudget::current_client();
+        let too_many =
+            || (StatusCode::TOO_MANY_REQUESTS, "Too many forms of this address are being read.").into_response();
+        let is_long = long_bodies::may_be_long(request.headers());
+        let read = Bytes::from_request(request, state);
+        if !is_long {
+            return Ok(Self::parse(&read.await.map_err(IntoResponse::into_response)?));
+        }
+        let slot = long_bodies::take_slot(client).map_err(|_| too_many())?;
+        let body = tokio::select! {
+            body = read => body.map_err(IntoResponse::into_response)?,
+            () = slot.evicted() => return Err(too_many()),
+        };
+        let _permit = long_bodies::parsing(client).await.map_err(|_| too_many())?;
         Ok(Self::parse(&body))
     }
 }

@@ -29,7 +29,7 @@ pub(super) enum Counted {
 
 impl Counted {
     /// The name of the quota in the headers.
-    fn quota(self) -> &'static str {
+    pub(super) fn quota(self) -> &'static str {
         match self {
             Self::Anonymous(_) => "anonymous",
             Self::Key(_) => "key",

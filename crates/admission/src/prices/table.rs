@@ -63,7 +63,7 @@ const PRICES: &[Price] = &[
     Price {
         area: Area::Api,
         route: "/api/v1/addresses/{address}",
-        work: Work { rows: 25, node_calls: 3, ..PLAIN },
+        work: Work { rows: 25, node_calls: 8, ..PLAIN },
         note: "",
     },
     Price {
@@ -75,7 +75,7 @@ const PRICES: &[Price] = &[
     Price {
         area: Area::Api,
         route: "/api/v1/addresses/{address}/balance-history",
-        work: Work { rows: 100, scanned: 600, node_calls: 3, ..PLAIN },
+        work: Work { rows: 100, scanned: 600, node_calls: 10, ..PLAIN },
         note: "",
     },
     Price {
@@ -139,7 +139,7 @@ const PRICES: &[Price] = &[
         note: "",
     },
     Price { area: Area::Api, route: "/api/v1/verify/compilers", work: PLAIN, note: "" },
-    Price { area: Area::Free, route: "/api/v1/verify/jobs/{id}", work: PLAIN, note: "a poll reads one record" },
+    Price { area: Area::Free, route: "/api/v1/verify/jobs/{id}", work: PLAIN, note: "counts as a page" },
     Price { area: Area::Api, route: "/api/v1/webhooks", work: PLAIN, note: "" },
     Price { area: Area::Api, route: "/api/v1/webhooks/{id}", work: PLAIN, note: "" },
     Price { area: Area::Api, route: "/api/v1/webhooks/{id}/ping", work: PLAIN, note: "" },
@@ -151,18 +151,18 @@ const PRICES: &[Price] = &[
         area: Area::Free,
         route: "/api/v1/openapi.json",
         work: Work { kilobytes: 840, ..PLAIN },
-        note: "compressed once; counts as a page of its client",
+        note: "compressed once; counts as a page",
     },
-    Price { area: Area::Free, route: "/api/v1/stream", work: PLAIN, note: "limited by open streams" },
+    Price { area: Area::Free, route: "/api/v1/stream", work: PLAIN, note: "counts as a page; limited by open streams" },
     Price { area: Area::Free, route: "/health", work: PLAIN, note: "" },
     Price { area: Area::Free, route: "/health/live", work: PLAIN, note: "" },
     Price { area: Area::Free, route: "/health/ready", work: PLAIN, note: "" },
     // Etherscan's dialect, by module and action. The rows of lists are those that there are, at most those that are asked for.
-    Price { area: Area::Etherscan, route: "account.balance", work: Work { node_calls: 2, ..PLAIN }, note: "" },
+    Price { area: Area::Etherscan, route: "account.balance", work: Work { node_calls: 3, ..PLAIN }, note: "" },
     Price {
         area: Area::Etherscan,
         route: "account.balancemulti",
-        work: Work { rows: 20, node_calls: 40, ..PLAIN },
+        work: Work { rows: 20, node_calls: 60, ..PLAIN },
         note: "",
     },
     Price { area: Area::Etherscan, route: "account.tokenbalance", work: Work { node_calls: 1, ..PLAIN }, note: "" },
@@ -198,6 +198,12 @@ const PRICES: &[Price] = &[
     },
     Price {
         area: Area::Etherscan,
+        route: "account.txsbeaconwithdrawal",
+        work: Work { rows: 10_000, ..PLAIN },
+        note: "by rows",
+    },
+    Price {
+        area: Area::Etherscan,
         route: "account.getminedblocks",
         work: Work { rows: 10_000, scanned: 100_000, ..PLAIN },
         note: "by rows",
@@ -205,7 +211,7 @@ const PRICES: &[Price] = &[
     Price {
         area: Area::Etherscan,
         route: "logs.getlogs",
-        work: Work { rows: 1_000, scanned: 40_000, node_calls: 20, ..PLAIN },
+        work: Work { rows: 1_000, scanned: 40_000, node_calls: 50, ..PLAIN },
         note: "by rows and alternatives; more where the index does not have the blocks",
     },
     Price { area: Area::Etherscan, route: "block.getblocknobytime", work: PLAIN, note: "" },
@@ -231,7 +237,7 @@ const PRICES: &[Price] = &[
         work: Work { node_calls: 10, ..PLAIN },
         note: "",
     },
-    Price { area: Area::Free, route: "contract.checkverifystatus", work: PLAIN, note: "a poll reads one record" },
+    Price { area: Area::Free, route: "contract.checkverifystatus", work: PLAIN, note: "counts as a page" },
     Price { area: Area::Etherscan, route: "transaction.getstatus", work: PLAIN, note: "" },
     Price { area: Area::Etherscan, route: "transaction.gettxreceiptstatus", work: PLAIN, note: "" },
     Price { area: Area::Etherscan, route: "stats.tokensupply", work: Work { node_calls: 1, ..PLAIN }, note: "" },
@@ -295,9 +301,9 @@ const PRICES: &[Price] = &[
     },
     Price { area: Area::Sourcify, route: "/sourcify/chains", work: PLAIN, note: "" },
     Price { area: Area::Sourcify, route: "/sourcify/repo-ui/{chain}/{address}", work: PLAIN, note: "" },
-    Price { area: Area::Free, route: "/sourcify/v2/verify/{chain}", work: PLAIN, note: "a poll reads one record" },
-    Price { area: Area::Free, route: "/sourcify/verify-ui/jobs/{id}", work: PLAIN, note: "a poll reads one record" },
-    Price { area: Area::Free, route: "/sourcify/health", work: PLAIN, note: "a poll reads one record" },
+    Price { area: Area::Free, route: "/sourcify/v2/verify/{chain}", work: PLAIN, note: "counts as a page" },
+    Price { area: Area::Free, route: "/sourcify/verify-ui/jobs/{id}", work: PLAIN, note: "counts as a page" },
+    Price { area: Area::Free, route: "/sourcify/health", work: PLAIN, note: "counts as a page" },
     // Pages.
     Price { area: Area::Pages, route: "/", work: PLAIN, note: "" },
     Price { area: Area::Pages, route: "/blocks", work: PLAIN, note: "" },

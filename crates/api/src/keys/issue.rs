@@ -4,7 +4,6 @@ use domain::{Address, ApiKey, NewApiKey, UnixMillis};
 use futures::future::BoxFuture;
 use node::NodeClient;
 use store::{AddKeyError, UserRecords};
-use tokio::sync::Semaphore;
 
 use super::{
     contract_wallet::{self, WalletResponse},
@@ -17,14 +16,11 @@ use crate::error::ApiError;
 
 /// The rate limit of a new key.
 pub const REQUESTS_PER_MINUTE: u32 = 100;
-/// Concurrent calls to contract wallets: they are the most expensive calls to the node.
-const CONCURRENT_WALLET_CALLS: usize = 8;
 
 /// Issues keys to callers that prove that they own an address.
 pub(crate) struct KeyIssuer {
     records: Arc<dyn UserRecords>,
     node: NodeClient,
-    wallet_calls: Semaphore,
 }
 
 /// A new key with its secret text, which is shown only once.
@@ -36,7 +32,7 @@ pub struct IssuedKey {
 
 impl KeyIssuer {
     pub(crate) fn new(records: Arc<dyn UserRecords>, node: NodeClient) -> Self {
-        Self { records, node, wallet_calls: Semaphore::new(CONCURRENT_WALLET_CALLS) }
+        Self { records, node }
     }
 
     pub(crate) async fn issue(
@@ -56,11 +52,8 @@ impl KeyIssuer {
         if signer == Signer::Owner {
             return Ok(());
         }
-        let response = {
-            let _permit = self.wallet_calls.acquire().await;
-            let digest = proof.digests().personal;
-            contract_wallet::check(&self.node, proof.owner, digest, signature.as_bytes()).await
-        };
+        let digest = proof.digests().personal;
+        let response = contract_wallet::check(&self.node, proof.owner, digest, signature.as_bytes()).await;
         let error = match (response.map_err(ApiError::WalletUnavailable)?, signer) {
             (WalletResponse::Valid, _) => return Ok(()),
             (WalletResponse::NoContract, Signer::Other(error)) => error,

@@ -19,8 +19,6 @@ use crate::{
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const API: &str = "/api/";
-/// Not counted against the limits: it counts as a page.
-const DOCUMENT: &str = "/api/v1/openapi.json";
 
 /// Authenticates the caller and enforces the rate limits.
 pub(crate) struct Admission {
@@ -57,8 +55,7 @@ impl Admission {
         request.extensions_mut().insert(client);
         let cost = match scope {
             Scope::Outside | Scope::Handler => return Checked { rejection: None, limits: None },
-            Scope::Document => return self.check_document(client).await,
-            Scope::Free => return Checked { rejection: None, limits: Some(self.limits.peek(client).await) },
+            Scope::Free => return self.check_free(client).await,
             Scope::Costs(cost) => cost,
         };
         let identity = self.identify_header(request.headers()).await;
@@ -72,15 +69,18 @@ impl Admission {
         }
     }
 
-    /// A document can always be read, but not without end.
-    async fn check_document(&self, client: Client) -> Checked {
-        let wait = self.page_budget.take(client, 1).err();
-        let rejection = wait.map(|wait| ApiError::RateLimited {
+    async fn check_free(&self, client: Client) -> Checked {
+        let rejection = self.take_page(client).err();
+        Checked { rejection, limits: Some(self.peek(client).await) }
+    }
+
+    /// Documents can always be read, and jobs polled, but not without end: they count as pages.
+    pub(crate) fn take_page(&self, client: Client) -> Result<(), ApiError> {
+        self.page_budget.take(client, 1).map_err(|wait| ApiError::RateLimited {
             retry_after: wait.as_secs() + 1,
-            reason: "too many pages and documents were requested from this address".to_owned(),
+            reason: "too many pages, documents and polls were requested from this address".to_owned(),
             advice: "",
-        });
-        Checked { rejection, limits: Some(self.limits.peek(client).await) }
+        })
     }
 
     /// Counts the cost of a request, and accepts or rejects it.
@@ -105,6 +105,11 @@ impl Admission {
             }
         };
         (caller, decision)
+    }
+
+    /// What is left of the quota of a client without a key.
+    pub(crate) async fn peek(&self, client: Client) -> LimitDecision {
+        self.limits.peek(client, LimitedCaller::Anonymous).await
     }
 
     fn client_of(&self, request: &Request) -> Client {
@@ -141,9 +146,8 @@ enum Scope {
     Outside,
     /// Counted with its cost.
     Costs(u32),
-    Free,
     /// Counted as a page.
-    Document,
+    Free,
     /// By its handler.
     Handler,
 }
@@ -154,14 +158,13 @@ impl Scope {
         match dialect.map(|dialect| dialect.admission) {
             Some(DialectAdmission::Handler) => Self::Handler,
             Some(DialectAdmission::Header(area)) => area.cost(path).map_or(Self::Free, Self::Costs),
-            None if path.trim_end_matches('/') == DOCUMENT => Self::Document,
             None if !path.starts_with(API) => Self::Outside,
             None => Area::Api.cost(path).map_or(Self::Free, Self::Costs),
         }
     }
 }
 
-fn limited_caller(identity: &Identity) -> LimitedCaller {
+pub(crate) fn limited_caller(identity: &Identity) -> LimitedCaller {
     match identity {
         Identity::Known(Caller(Some(key))) if key.requests_per_minute == 0 => LimitedCaller::Unlimited,
         Identity::Known(Caller(Some(key))) => {

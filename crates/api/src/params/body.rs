@@ -1,13 +1,15 @@
 use std::error::Error as _;
 
+use admission::{Permit, Slot, long_bodies};
 use axum::{
     body::{Body, Bytes, to_bytes},
-    extract::{FromRequest, Request},
+    extract::{FromRequest, FromRequestParts, Request},
     http::{
         HeaderMap,
         header::{CONTENT_LENGTH, CONTENT_TYPE},
     },
 };
+use client_address::Client;
 use http_body_util::{BodyExt, LengthLimitError};
 use tokio::time::timeout;
 
@@ -32,9 +34,42 @@ impl<S: Sync, T: FromBody> FromRequest<S> for ValidBody<T> {
         if !is_json(request.headers()) {
             return Err(ApiError::UnsupportedMediaType);
         }
-        let (head, body) = request.into_parts();
-        let json = read_body(&head.headers, body, T::MAX_BYTES).await?;
-        Ok(Self(T::from_json(&json)?))
+        let (mut head, body) = request.into_parts();
+        let Ok(client) = Client::from_request_parts(&mut head, &()).await;
+        let json = ReadBody::of(client, &head.headers, body, T::MAX_BYTES).await?;
+        Ok(Self(T::from_json(&json.bytes)?))
+    }
+}
+
+/// A body that was read and is about to be parsed.
+#[derive(Debug)]
+pub struct ReadBody {
+    pub bytes: Bytes,
+    /// Of a long one, until it is parsed.
+    _held: Option<(Slot<Client>, Permit<Client>)>,
+}
+
+impl ReadBody {
+    /// Reads a complete body, unless it is too long or too slow. Only a few long ones are read at a time, and one is parsed.
+    pub(crate) async fn of(client: Client, headers: &HeaderMap, body: Body, max: usize) -> Result<Self, ApiError> {
+        if max <= long_bodies::SHORT_BODY || !long_bodies::may_be_long(headers) {
+            return Ok(Self { bytes: read_body(headers, body, max).await?, _held: None });
+        }
+        let slot = long_bodies::take_slot(client).map_err(|_| too_many_bodies())?;
+        let bytes = tokio::select! {
+            bytes = read_body(headers, body, max) => bytes?,
+            () = slot.evicted() => return Err(ApiError::BodyTooSlow),
+        };
+        let permit = long_bodies::parsing(client).await.map_err(|_| too_many_bodies())?;
+        Ok(Self { bytes, _held: Some((slot, permit)) })
+    }
+}
+
+fn too_many_bodies() -> ApiError {
+    ApiError::RateLimited {
+        retry_after: 1,
+        reason: "too many long bodies of this address are being read".to_owned(),
+        advice: "",
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
     document::{BadParameter, NoSuchAddress, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
+    node_call::NodeCall,
     params::{AddressInPath, Paging, ValidPath, ValidQuery},
     state::App,
     wire,
@@ -39,6 +40,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
 async fn get_address(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
+    _permit: NodeCall,
 ) -> Result<JsonResponse<wire::AddressDetail>, ApiError> {
     let Some(overview) = app.chain.find_address_overview(address, RECENT_TRANSACTIONS).await? else {
         return get_unindexed(&app, address).await;

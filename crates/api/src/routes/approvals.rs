@@ -6,6 +6,7 @@ use crate::{
     document::BadParameter,
     error::ApiError,
     json_response::{Freshness, JsonResponse},
+    node_call::NodeCall,
     params::{AddressInPath, Paging, ValidPath, ValidQuery},
     state::App,
     wire,
@@ -34,6 +35,7 @@ async fn list_approvals(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
     ValidQuery(paging): ValidQuery<Paging>,
+    _permit: NodeCall,
 ) -> Result<JsonResponse<wire::ApprovalList>, ApiError> {
     let tip = app.chain.find_tip().await?;
     let page = app.chain.list_approvals(address, paging.newest_first()).await?;

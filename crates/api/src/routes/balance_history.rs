@@ -8,6 +8,7 @@ use crate::{
     document::{BadParameter, NoSuchAddressOrToken, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
+    node_call::NodeCall,
     params::{AddressInPath, FromQuery, Query, ValidPath, ValidQuery},
     state::App,
     wire,
@@ -54,6 +55,7 @@ async fn get_balance_history(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
     ValidQuery(params): ValidQuery<BalanceHistoryParams>,
+    _permit: NodeCall,
 ) -> Result<JsonResponse<wire::BalanceHistory>, ApiError> {
     let history = match params.token {
         Some(token) => {

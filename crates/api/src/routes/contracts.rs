@@ -1,4 +1,5 @@
 use axum::extract::State;
+use client_address::Client;
 use contracts::calls::FunctionCall;
 use domain::{Address, B256, BlockId, BlockRef};
 use node::CallBlock;
@@ -9,6 +10,7 @@ use crate::{
     document::{BadCall, BadParameter, CallFailed, NotVerified, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
+    node_call::NodeCall,
     params::{AddressInPath, Paging, ValidBody, ValidPath, ValidQuery},
     state::App,
     wire,
@@ -58,6 +60,7 @@ async fn list_contracts(
 async fn get_contract(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
+    _permit: NodeCall,
 ) -> Result<JsonResponse<wire::VerifiedContract>, ApiError> {
     let hash = code_hash(&app, address).await?;
     let contract = app.known.find(address, hash).await?.ok_or(ApiError::ContractNotVerified)?;
@@ -93,8 +96,10 @@ pub(super) async fn code_hash(app: &ApiState, address: Address) -> Result<B256, 
 async fn call_contract(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
+    client: Client,
     ValidBody(request): ValidBody<wire::CallRequest>,
 ) -> Result<JsonResponse<wire::CallResponse>, ApiError> {
+    let _permit = NodeCall::by(&app, client).await?;
     call(&app, address, request).await
 }
 
@@ -119,6 +124,7 @@ async fn call_contract_by_query(
     State(app): State<App>,
     ValidPath(address): ValidPath<Address>,
     ValidQuery(request): ValidQuery<wire::CallRequest>,
+    _permit: NodeCall,
 ) -> Result<JsonResponse<wire::CallResponse>, ApiError> {
     call(&app, address, request).await
 }

@@ -1,4 +1,5 @@
 use axum::{extract::State, http::StatusCode};
+use client_address::Client;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
@@ -6,6 +7,7 @@ use crate::{
     error::ApiError,
     json_response::{Freshness, JsonResponse},
     keys::{Caller, OwnerGuard},
+    node_call::NodeCall,
     params::{KeyIdParam, OwnerParams, ValidBody, ValidPath, ValidQuery},
     state::App,
     wire,
@@ -54,8 +56,11 @@ async fn list_keys(
 )]
 async fn create_key(
     State(app): State<App>,
+    client: Client,
     ValidBody(request): ValidBody<wire::NewKeyRequest>,
 ) -> Result<(StatusCode, JsonResponse<wire::CreatedKey>), ApiError> {
+    // Contract wallets are asked about signatures.
+    let _permit = NodeCall::by(&app, client).await?;
     let proof = request.proof();
     let issued = app.issuer.issue(proof, &request.signature, request.label, unix_time::millis()).await?;
     tracing::info!(id = issued.key.id, owner = %issued.key.owner, "key issued");

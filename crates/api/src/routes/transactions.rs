@@ -14,6 +14,7 @@ use crate::{
     document::{BadParameter, NoSuchTransaction, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
+    node_call::NodeCall,
     params::{FromQuery, Paging, Query, TransactionInPath, ValidPath, ValidQuery},
     state::App,
     wire,
@@ -103,6 +104,7 @@ async fn get_transaction(
     State(app): State<App>,
     ValidPath(hash): ValidPath<B256>,
     ValidQuery(params): ValidQuery<GetTransactionParams>,
+    _permit: NodeCall,
 ) -> Result<JsonResponse<wire::FoundTransaction>, ApiError> {
     let Some(transaction) = app.chain.find_transaction(hash).await? else {
         let pending = if params.pending { find_pending(&app, hash).await? } else { None };

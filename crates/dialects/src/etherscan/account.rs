@@ -38,12 +38,12 @@ pub(super) async fn dispatch(app: &Arc<App>, client: Client, action: &str, param
         "balancemulti" => list_balances(app, params).await,
         "tokenbalance" => token_balance(app, params).await,
         "txlist" => transactions::list(app, client, params).await,
-        "txlistinternal" => internal::list(app, client, params).await,
+        "txlistinternal" => internal::list(app, params).await,
         "tokentx" => transfers::list(app, client, TokenKind::Bep20, params).await,
         "tokennfttx" => transfers::list(app, client, TokenKind::Bep721, params).await,
         "token1155tx" => transfers::list(app, client, TokenKind::Bep1155, params).await,
-        "txsbeaconwithdrawal" => withdrawals::list(app, client, params).await,
-        "getminedblocks" => list_mined_blocks(app, client, params).await,
+        "txsbeaconwithdrawal" => withdrawals::list(app, params).await,
+        "getminedblocks" => list_mined_blocks(app, params).await,
         _ => Err(Failure::unknown_action()),
     }
 }
@@ -107,12 +107,12 @@ struct MinedRows {
     page: PageParams,
 }
 
-async fn list_mined_blocks(app: &Arc<App>, client: Client, params: &Params) -> Result<Answer, Failure> {
+async fn list_mined_blocks(app: &Arc<App>, params: &Params) -> Result<Answer, Failure> {
     const NONE_FOUND: &str = "No transactions found";
     let miner = params.address("address")?;
     match params.find("blocktype").unwrap_or("blocks") {
         "blocks" => {}
-        "uncles" => return list_mined_uncles(app, client, miner, params, NONE_FOUND).await,
+        "uncles" => return list_mined_uncles(app, miner, params, NONE_FOUND).await,
         _ => return Err(Failure::invalid("blocktype", "must be blocks or uncles")),
     }
     // Etherscan sorts these the other way round.
@@ -123,7 +123,7 @@ async fn list_mined_blocks(app: &Arc<App>, client: Client, params: &Params) -> R
     let tip: BlockNumber = app.tip().await?.number;
     let rows = MinedRows { app: Arc::clone(app), miner, blocks: up_to(BlockRange::ALL, tip), page };
     let asked = Asked { from: rows.blocks.from, skip: page.skip };
-    send(app, client, rows, NONE_FOUND, asked).await
+    send(app, rows, NONE_FOUND, asked).await
 }
 
 struct UncleRows {
@@ -135,7 +135,6 @@ struct UncleRows {
 
 async fn list_mined_uncles(
     app: &Arc<App>,
-    client: Client,
     miner: Address,
     params: &Params,
     none_found: &'static str,
@@ -148,7 +147,7 @@ async fn list_mined_uncles(
     let filter =
         CreditFilter { blocks: up_to(BlockRange::ALL, tip), ..CreditFilter::of(miner, CreditClass::UncleRewards) };
     let asked = Asked { from: filter.blocks.from, skip: page.skip };
-    send(app, client, UncleRows { app: Arc::clone(app), filter, page }, none_found, asked).await
+    send(app, UncleRows { app: Arc::clone(app), filter, page }, none_found, asked).await
 }
 
 impl Rows for UncleRows {
@@ -184,6 +183,8 @@ impl Rows for MinedRows {
         let mut rows = Vec::with_capacity(blocks.len());
         for block in &blocks {
             rows.push(row(block).await?);
+            // Others take their turns between the blocks.
+            tokio::task::yield_now().await;
         }
         Ok(rows)
     }

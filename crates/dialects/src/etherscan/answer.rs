@@ -7,7 +7,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use contracts::calls::CallError;
-use domain::BlockNumber;
 use enrichment::AccountError;
 use node::NodeError;
 use serde::Serialize;
@@ -23,8 +22,6 @@ pub(super) const NOT_VERIFIED: &str = "Contract source code not verified";
 pub(super) enum Answer {
     /// In an envelope with the status `1`.
     Result(Value),
-    /// The same, of blocks of which those before this one are not indexed.
-    Since(BlockNumber, Value),
     /// A complete body.
     Body(String),
     /// A body in an envelope, as it is produced.
@@ -39,13 +36,9 @@ pub(super) struct Failure {
 }
 
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct Envelope<'a> {
     status: &'a str,
     message: &'a str,
-    /// Missing if all blocks are indexed: clients of Etherscan do not know it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first_indexed_block: Option<BlockNumber>,
     result: &'a Value,
 }
 
@@ -107,8 +100,7 @@ failures_of_services!(StoreError, NodeError, AccountError, CallError);
 impl IntoResponse for Answer {
     fn into_response(self) -> Response {
         match self {
-            Self::Result(result) => write("1", "OK", None, &result),
-            Self::Since(first, result) => write("1", "OK", Some(first), &result),
+            Self::Result(result) => write("1", "OK", &result),
             Self::Body(body) => json_response(Body::from(body)),
             Self::Stream(body) => json_response(body),
         }
@@ -117,13 +109,13 @@ impl IntoResponse for Answer {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        write("0", self.message, None, &self.result)
+        write("0", self.message, &self.result)
     }
 }
 
-fn write(status: &str, message: &str, first_indexed_block: Option<BlockNumber>, result: &Value) -> Response {
+fn write(status: &str, message: &str, result: &Value) -> Response {
     // Strings and numbers only: serialization cannot fail.
-    let body = serde_json::to_vec(&Envelope { status, message, first_indexed_block, result }).unwrap_or_default();
+    let body = serde_json::to_vec(&Envelope { status, message, result }).unwrap_or_default();
     json_response(Body::from(body))
 }
 

@@ -2,74 +2,66 @@
 
 use std::sync::Arc;
 
-use client_address::Client;
-use domain::{B256, BlockNumber, BlockRange, InternalFilter, InternalTransaction, PageRequest, TracedRange};
+use domain::{BlockRange, InternalFilter, InternalTransaction, PageRequest, TracedRange};
 use serde_json::{Value, json};
 
 use super::{
     answer::{Answer, Failure},
     coverage::Asked,
     params::{MAX_ROWS, PageParams, Params},
-    rows::or_empty,
+    rows::{Rows, or_empty, send},
+    transactions::up_to,
 };
-use crate::app::App;
+use crate::{app::App, error::DialectError};
 
 const NOT_TRACED: &str =
     "Error! No internal transactions are indexed yet: the node does not support tracing, or no block is traced";
 const NONE_FOUND: &str = "No transactions found";
 
-pub(super) async fn list(app: &Arc<App>, client: Client, params: &Params) -> Result<Answer, Failure> {
-    let _permit = app.permit(client).await?;
+/// Rows that are read at a time.
+const PART: u32 = 100;
+
+struct InternalRows {
+    app: Arc<App>,
+    filter: InternalFilter,
+    page: PageParams,
+}
+
+pub(super) async fn list(app: &Arc<App>, params: &Params) -> Result<Answer, Failure> {
     let page = params.page(MAX_ROWS)?;
-    let (found, from) = match params.find_hash("txhash")? {
-        Some(hash) => of_transaction(app, hash, page).await?,
+    let (mut filter, blocks) = match params.find_hash("txhash")? {
+        Some(hash) => {
+            let Some(transaction) = app.services.chain.find_transaction(hash).await? else {
+                let asked = Asked { from: None, skip: page.skip };
+                return Err(asked.none_found(NONE_FOUND, asked.known_since(app).await?));
+            };
+            (InternalFilter::of(hash), BlockRange::only(transaction.block_number))
+        }
         None => {
             let blocks = params.block_range("startblock", "endblock")?;
             let filter =
                 InternalFilter { address: params.find_address("address")?, blocks, ..InternalFilter::default() };
-            (of_blocks(app, filter, page).await?, blocks.from)
+            // A list without an end goes up to the last traced block, which follows the tip.
+            let tip = app.tip().await?.number;
+            (filter, BlockRange { to: blocks.to.filter(|to| *to < tip), ..blocks })
         }
     };
-    let rows: Vec<Value> = found.iter().map(row).collect();
-    let asked = Asked { from, skip: page.skip };
-    let known_since = asked.known_since(app).await?;
-    match known_since {
-        _ if rows.is_empty() => Err(asked.none_found(NONE_FOUND, known_since)),
-        Some(first) => Ok(Answer::Since(first, rows.into())),
-        None => Ok(Answer::Result(rows.into())),
+    let first = app.services.chain.list_internal_transactions(&filter, PageRequest::newest(0)).await?;
+    let traced_range = first.traced_range.ok_or_else(|| Failure::text(NOT_TRACED))?;
+    check_traced(app, traced_range, blocks).await?;
+    if filter.transaction.is_none() {
+        filter.blocks = up_to(filter.blocks, traced_range.to);
     }
+    let asked = Asked { from: blocks.from, skip: page.skip };
+    send(app, InternalRows { app: Arc::clone(app), filter, page }, NONE_FOUND, asked).await
 }
 
-/// With the block of the transaction; None if it is in no indexed block.
-async fn of_transaction(
-    app: &App,
-    hash: B256,
-    page: PageParams,
-) -> Result<(Vec<InternalTransaction>, Option<BlockNumber>), Failure> {
-    let Some(transaction) = app.services.chain.find_transaction(hash).await? else { return Ok((Vec::new(), None)) };
-    let (found, traced_range) = read(app, &InternalFilter::of(hash), page).await?;
-    check_traced(app, traced_range, BlockRange::only(transaction.block_number)).await?;
-    Ok((found, Some(transaction.block_number)))
-}
-
-async fn of_blocks(app: &App, filter: InternalFilter, page: PageParams) -> Result<Vec<InternalTransaction>, Failure> {
-    let tip = app.tip().await?.number;
-    let (found, traced_range) = read(app, &filter, page).await?;
-    // A list without an end goes up to the last traced block, which follows the tip.
-    let to = filter.blocks.to.filter(|to| *to < tip);
-    check_traced(app, traced_range, BlockRange { to, ..filter.blocks }).await?;
-    Ok(found)
-}
-
-async fn read(
-    app: &App,
-    filter: &InternalFilter,
-    page: PageParams,
-) -> Result<(Vec<InternalTransaction>, TracedRange), Failure> {
-    let request = PageRequest { offset: page.skip, limit: page.rows, order: page.order };
-    let found = app.services.chain.list_internal_transactions(filter, request).await?;
-    let traced_range = found.traced_range.ok_or_else(|| Failure::text(NOT_TRACED))?;
-    Ok((found.page.items, traced_range))
+impl Rows for InternalRows {
+    async fn next(&mut self) -> Result<Vec<Value>, DialectError> {
+        let Some(part) = self.page.next_part(PART) else { return Ok(Vec::new()) };
+        let found = self.app.services.chain.list_internal_transactions(&self.filter, part).await?;
+        Ok(found.page.items.iter().map(row).collect())
+    }
 }
 
 /// A list with gaps would look like one without.

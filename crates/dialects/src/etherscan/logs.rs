@@ -152,10 +152,12 @@ impl LogQuery {
 
 async fn list_logs(app: &Arc<App>, client: Client, params: &Params) -> Result<Answer, Failure> {
     let query = LogQuery::read(params)?;
-    let _permit = app.permit(client).await?;
-    let found = match find_indexed(app, &query).await? {
+    let found = match find_indexed(app, client, &query).await? {
         Some(found) => found,
-        None => ask_node(app, &query).await?,
+        None => {
+            let _permit = app.node_call(client).await?;
+            ask_node(app, &query).await?
+        }
     };
     if found.is_empty() {
         return Err(Failure::empty("No records found"));
@@ -204,6 +206,8 @@ async fn list_indexed(app: &App, query: &LogQuery) -> Result<Option<Vec<IndexedL
             if is_last {
                 break;
             }
+            // Others take their turns between the parts.
+            tokio::task::yield_now().await;
         }
     }
     let skip = usize::try_from(query.page.skip).unwrap_or(usize::MAX);
@@ -211,7 +215,7 @@ async fn list_indexed(app: &App, query: &LogQuery) -> Result<Option<Vec<IndexedL
 }
 
 /// None if the index does not have them all.
-async fn find_indexed(app: &App, query: &LogQuery) -> Result<Option<Vec<FoundLog>>, Failure> {
+async fn find_indexed(app: &App, client: Client, query: &LogQuery) -> Result<Option<Vec<FoundLog>>, Failure> {
     let Some(logs) = list_indexed(app, query).await? else { return Ok(None) };
     let mut found: Vec<FoundLog> = Vec::with_capacity(logs.len());
     let mut long_data = LongData { started: Instant::now(), bytes: 0, blocks: 0, block: None };
@@ -226,7 +230,10 @@ async fn find_indexed(app: &App, query: &LogQuery) -> Result<Option<Vec<FoundLog
         let (event, block_number) = (log.event, log.block_number);
         let data = match event.data {
             Some(data) => data,
-            None => long_data.find(app, block_number, block_hash, event.log_index).await?,
+            None => {
+                let _permit = app.node_call(client).await?;
+                long_data.find(app, block_number, block_hash, event.log_index).await?
+            }
         };
         found.push(FoundLog {
             block_number,

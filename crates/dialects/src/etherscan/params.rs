@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use admission::long_bodies::SHORT_BODY;
 use alloy_primitives::{Address, B256, Bytes, hex};
-use api::dialect::Gate;
+use api::dialect::{BodySlot, Gate};
 use axum::{
     body::Body,
     http::{
@@ -23,8 +24,6 @@ use super::{
 };
 
 const MAX_FORM: usize = 8 << 20;
-/// Longer bodies need a slot.
-const SHORT_BODY: usize = 64 << 10;
 /// More than the longest form of any tool, with ten libraries.
 const MAX_PARAMS: usize = 64;
 const MAX_NAME: usize = 64;
@@ -75,6 +74,8 @@ pub(super) struct Form {
     key_header: Option<String>,
     content_type: String,
     body: Option<(FormKind, axum::body::Bytes)>,
+    /// Of a long body, until it is parsed.
+    slot: Option<BodySlot>,
 }
 
 impl Form {
@@ -84,10 +85,11 @@ impl Form {
             head.headers.get(API_KEY_HEADER).map(|key| String::from_utf8_lossy(key.as_bytes()).into_owned());
         let content_type = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let query = head.uri.query().unwrap_or_default().to_owned();
-        let mut form = Self { query, key_header, content_type: content_type.to_owned(), body: None };
+        let mut form = Self { query, key_header, content_type: content_type.to_owned(), body: None, slot: None };
         if let Some(kind) = FormKind::of(content_type) {
             let may_have_key = form.find_key().is_some();
-            form.body = Some((kind, read_form(gate, client, &head.headers, body, may_have_key).await?));
+            let (body, slot) = read_form(gate, client, &head.headers, body, may_have_key).await?;
+            (form.body, form.slot) = (Some((kind, body)), slot);
         }
         Ok(form)
     }
@@ -287,20 +289,21 @@ async fn read_form(
     headers: &HeaderMap,
     body: Body,
     may_have_key: bool,
-) -> Result<axum::body::Bytes, Failure> {
+) -> Result<(axum::body::Bytes, Option<BodySlot>), Failure> {
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if length.is_some_and(|length| length <= SHORT_BODY) {
-        return Ok(api::dialect::read_body(headers, body, SHORT_BODY).await?);
+        let read = api::dialect::read_body(client, headers, body, SHORT_BODY).await?;
+        return Ok((read.bytes, None));
     }
-    let Some(slot) = gate.body_slot(client) else {
+    let Some(slot) = BodySlot::take(client) else {
         return Err(Failure::text(
             "Max rate limit reached: too many forms are being read. Please respect the rate limit",
         ));
     };
-    let may_pass = may_have_key || gate.has_room(client).await;
+    let may_pass = may_have_key || gate.has_room(client, None).await;
     let is_worth_reading = |beginning: &[u8]| may_pass || find_key_in(beginning).is_some();
     match slot.read_body_if(headers, body, MAX_FORM, SHORT_BODY, &is_worth_reading).await? {
-        Some(body) => Ok(body),
+        Some(body) => Ok((body, Some(slot))),
         None => Err(Failure::text(
             "Max rate limit reached, please respect the rate limit: without an API key at its beginning, a long form is not read",
         )),

@@ -1,12 +1,12 @@
 //! What a request costs, before anything is done for it: lists by the rows that there are, which the index knows.
 
 use admission::{Area, Price, Work, prices};
-use domain::{BlockRange, InternalFilter, PageRequest};
+use domain::{BlockRange, CreditClass, CreditFilter, InternalFilter, PageRequest};
 
 use super::{
     answer::Failure,
     logs::LogQuery,
-    params::{MAX_ROWS, Params},
+    params::{MAX_ROWS, PageParams, Params},
     proxy, transactions,
     transactions::up_to,
     transfers,
@@ -17,8 +17,8 @@ use crate::app::App;
 const SHORT_LIST: u32 = 1_000;
 /// Transactions of a block, whose fees are added for its reward.
 const TRANSACTIONS_OF_BLOCK: u32 = 200;
-/// Calls to the node for one balance.
-const CALLS_OF_BALANCE: u32 = 2;
+/// Calls to the node for one balance, in one batch.
+const CALLS_OF_BALANCE: u32 = 3;
 
 /// The line of the table; None for an action that there is not.
 fn find_price(module: &str, action: &str) -> Option<&'static Price> {
@@ -64,7 +64,7 @@ async fn work(app: &App, price: &Price, module: &str, action: &str, params: &Par
             let addresses = u32::try_from(addresses).unwrap_or(u32::MAX);
             Ok(Work { node_calls: addresses.saturating_mul(CALLS_OF_BALANCE), ..plain })
         }
-        ("account", "txlist" | "tokentx" | "tokennfttx" | "token1155tx" | "txlistinternal")
+        ("account", "txlist" | "tokentx" | "tokennfttx" | "token1155tx" | "txlistinternal" | "txsbeaconwithdrawal")
         | ("token", "tokenholderlist") => {
             let page = params.page(MAX_ROWS)?;
             let is_scanned =
@@ -73,19 +73,22 @@ async fn work(app: &App, price: &Price, module: &str, action: &str, params: &Par
                 return Ok(Work { rows: page.rows, ..plain });
             }
             let total = count(app, action, params).await?;
-            let rows = total.saturating_sub(page.skip).min(page.rows.into());
             let scanned = if is_scanned { total.min(transfers::MAX_SCANNED.into()) } else { 0 };
-            let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-            Ok(Work { rows: number(rows), scanned: number(scanned), ..plain })
+            let scanned = u32::try_from(scanned).unwrap_or(u32::MAX);
+            Ok(Work { rows: rows_of(page, total), scanned, ..plain })
         }
         ("account", "getminedblocks") => {
             let page = params.page(MAX_ROWS)?;
             let tip = app.tip().await?.number;
             let blocks = up_to(BlockRange::ALL, tip);
             let miner = params.address("address")?;
+            if params.find("blocktype") == Some("uncles") {
+                let filter = CreditFilter::of(miner, CreditClass::UncleRewards);
+                let total = app.services.chain.list_credits(&filter, PageRequest::newest(1)).await?.total;
+                return Ok(Work { rows: rows_of(page, total), ..plain });
+            }
             let total = app.services.chain.list_mined_blocks(miner, blocks, PageRequest::newest(1)).await?.total;
-            let rows = total.saturating_sub(page.skip).min(page.rows.into());
-            let rows = u32::try_from(rows).unwrap_or(u32::MAX);
+            let rows = rows_of(page, total);
             Ok(Work { rows, scanned: rows.saturating_mul(TRANSACTIONS_OF_BLOCK), ..plain })
         }
         ("logs", "getlogs") => {
@@ -94,6 +97,11 @@ async fn work(app: &App, price: &Price, module: &str, action: &str, params: &Par
         }
         _ => Ok(price.work),
     }
+}
+
+/// Rows of a page of a list of this length.
+fn rows_of(page: PageParams, total: u64) -> u32 {
+    u32::try_from(total.saturating_sub(page.skip).min(page.rows.into())).unwrap_or(u32::MAX)
 }
 
 /// The length of a whole list.
@@ -113,6 +121,10 @@ async fn count(app: &App, action: &str, params: &Params) -> Result<u64, Failure>
             };
             chain.list_internal_transactions(&filter, first).await?.page.total
         }
+        "txsbeaconwithdrawal" => {
+            let filter = CreditFilter::of(params.address("address")?, CreditClass::Withdrawals);
+            chain.list_credits(&filter, first).await?.total
+        }
         "tokenholderlist" => {
             let holders = chain.list_holders(params.address("contractaddress")?, first).await?;
             holders.map_or(0, |holders| holders.total)
@@ -124,6 +136,34 @@ async fn count(app: &App, action: &str, params: &Params) -> Result<u64, Failure>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_action_has_a_price() {
+        // That are refused with a reason.
+        const REFUSED: [&str; 2] = ["stats.ethsupply", "stats.ethprice"];
+        let dispatchers = [
+            ("account", include_str!("account.rs")),
+            ("block", include_str!("block.rs")),
+            ("contract", include_str!("contract.rs")),
+            ("gastracker", include_str!("gas_tracker.rs")),
+            ("logs", include_str!("logs.rs")),
+            ("stats", include_str!("stats.rs")),
+            ("token", include_str!("token.rs")),
+        ];
+        let mut seen = 0;
+        for (module, source) in dispatchers {
+            let (_, dispatch) = source.split_once("async fn dispatch(").unwrap();
+            let dispatch = dispatch.split_once("\n}\n").unwrap().0;
+            let arms = dispatch.lines().filter_map(|line| line.strip_prefix("        \"")?.split_once('"'));
+            for (action, _) in arms {
+                let name = format!("{module}.{action}");
+                let is_priced = prices().iter().any(|price| price.route == name);
+                assert!(is_priced || REFUSED.contains(&name.as_str()), "{name}");
+                seen += 1;
+            }
+        }
+        assert!(seen > 20, "{seen}");
+    }
 
     #[test]
     fn every_price_is_one_of_an_action() {

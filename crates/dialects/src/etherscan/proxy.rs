@@ -19,7 +19,7 @@ const TAGS: [&str; 5] = ["latest", "earliest", "pending", "safe", "finalized"];
 
 pub(super) async fn dispatch(app: &App, client: Client, action: &str, params: &Params) -> Result<Answer, Failure> {
     let (method, arguments) = read_call(action, params)?;
-    let _permit = app.permit(client).await?;
+    let _permit = app.node_call(client).await?;
     match app.services.node.forward_raw(method, &Value::from(arguments).to_string()).await {
         Ok(result) => Ok(Answer::Body(format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#))),
         Err(NodeError::Rpc { code, message, data, .. }) => {

@@ -37,8 +37,6 @@ pub(super) trait Rows: Send + 'static {
 }
 
 struct Writing<R> {
-    app: Arc<App>,
-    client: Client,
     started: Instant,
     rows: R,
     /// Rows that are read but not sent.
@@ -50,25 +48,14 @@ struct Writing<R> {
 }
 
 /// Sends rows as they are read. If the list is empty, `empty` is the message.
-pub(super) async fn send(
-    app: &Arc<App>,
-    client: Client,
-    mut rows: impl Rows,
-    empty: &'static str,
-    asked: Asked,
-) -> Result<Answer, Failure> {
-    let first = {
-        let _permit = app.permit(client).await?;
-        rows.next().await?
-    };
+pub(super) async fn send(app: &App, mut rows: impl Rows, empty: &'static str, asked: Asked) -> Result<Answer, Failure> {
+    let first = rows.next().await?;
     let known_since = asked.known_since(app).await?;
     if first.is_empty() {
         return Err(asked.none_found(empty, known_since));
     }
-    let app = Arc::clone(app);
-    let started = Instant::now();
-    let pending = Some(first);
-    let writing = Writing { app, client, started, rows, pending, known_since, is_first: true, is_done: false };
+    let (started, pending) = (Instant::now(), Some(first));
+    let writing = Writing { started, rows, pending, known_since, is_first: true, is_done: false };
     Ok(Answer::Stream(Body::from_stream(stream::try_unfold(writing, write_part))))
 }
 
@@ -105,12 +92,10 @@ async fn write_part<R: Rows>(mut writing: Writing<R>) -> Result<Option<(String, 
 }
 
 impl<R: Rows> Writing<R> {
-    /// The next part. Reading it takes a permit, sending it does not.
     async fn read(&mut self) -> Result<Vec<Value>, DialectError> {
         if self.started.elapsed() > MAX_TIME {
             return Err(DialectError::TooSlow);
         }
-        let _permit = self.app.permit(self.client).await?;
         self.rows.next().await
     }
 }
@@ -118,13 +103,14 @@ impl<R: Rows> Writing<R> {
 /// Inputs that the index does not keep, since they are long: from the node, a few for each list.
 pub(super) struct LongInputs {
     app: Arc<App>,
+    client: Client,
     calls_left: u32,
 }
 
 impl LongInputs {
     /// For a list of at most so many rows.
-    pub(super) fn new(app: Arc<App>, rows: u32) -> Self {
-        Self { app, calls_left: rows.div_ceil(ROWS_OF_A_CALL).max(MIN_CALLS) }
+    pub(super) fn new(app: Arc<App>, client: Client, rows: u32) -> Self {
+        Self { app, client, calls_left: rows.div_ceil(ROWS_OF_A_CALL).max(MIN_CALLS) }
     }
 
     /// Fills in the inputs of transactions, the first ones first. Those beyond what is paid for stay unknown.
@@ -137,6 +123,7 @@ impl LongInputs {
         }
         self.calls_left -= u32::try_from(missing.len()).unwrap_or(self.calls_left);
         let hashes: Vec<B256> = missing.iter().map(|transaction| transaction.hash).collect();
+        let _permit = self.app.node_call(self.client).await?;
         let found = self.app.services.node.find_inputs(&hashes).await?;
         for (transaction, found) in missing.iter_mut().zip(found) {
             let (block_hash, input) = found.ok_or(DialectError::Moved)?;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use client_address::Client;
 use domain::{Address, TokenKind};
 use serde_json::{Value, json};
 
@@ -14,12 +13,12 @@ use super::{
 };
 use crate::{app::App, error::DialectError};
 
-const PART: u32 = 500;
+const PART: u32 = 100;
 
-pub(super) async fn dispatch(app: &Arc<App>, client: Client, action: &str, params: &Params) -> Result<Answer, Failure> {
+pub(super) async fn dispatch(app: &Arc<App>, action: &str, params: &Params) -> Result<Answer, Failure> {
     match action {
         "tokeninfo" => get_token(app, params).await,
-        "tokenholderlist" => list_holders(app, client, params).await,
+        "tokenholderlist" => list_holders(app, params).await,
         _ => Err(Failure::unknown_action()),
     }
 }
@@ -49,7 +48,7 @@ struct HolderRows {
     page: PageParams,
 }
 
-async fn list_holders(app: &Arc<App>, client: Client, params: &Params) -> Result<Answer, Failure> {
+async fn list_holders(app: &Arc<App>, params: &Params) -> Result<Answer, Failure> {
     let token = params.address("contractaddress")?;
     let mut page = params.page(MAX_ROWS)?;
     // The largest balance first.
@@ -57,7 +56,7 @@ async fn list_holders(app: &Arc<App>, client: Client, params: &Params) -> Result
         page.order = domain::Order::NewestFirst;
     }
     let asked = Asked { from: None, skip: page.skip };
-    send(app, client, HolderRows { app: Arc::clone(app), token, page }, "No token holder found", asked).await
+    send(app, HolderRows { app: Arc::clone(app), token, page }, "No token holder found", asked).await
 }
 
 impl Rows for HolderRows {

@@ -40,12 +40,12 @@ pub(super) async fn list(app: &Arc<App>, client: Client, params: &Params) -> Res
         filter: filter(params, tip)?,
         page,
         tip,
-        inputs: LongInputs::new(Arc::clone(app), page.rows),
+        inputs: LongInputs::new(Arc::clone(app), client, page.rows),
         names: FunctionNames::new(Arc::clone(app)),
         app: Arc::clone(app),
     };
     let asked = Asked { from: rows.filter.blocks.from, skip: page.skip };
-    send(app, client, rows, "No transactions found", asked).await
+    send(app, rows, "No transactions found", asked).await
 }
 
 /// Bounds a range, so that blocks that are indexed meanwhile do not move the pages.

@@ -73,11 +73,11 @@ pub(super) async fn list(app: &Arc<App>, client: Client, kind: TokenKind, params
         is_read: false,
         scans_left: MAX_SCANNED,
         tip,
-        inputs: LongInputs::new(Arc::clone(app), page.rows),
+        inputs: LongInputs::new(Arc::clone(app), client, page.rows),
         names: FunctionNames::new(Arc::clone(app)),
         app: Arc::clone(app),
     };
-    send(app, client, rows, "No transactions found", asked).await
+    send(app, rows, "No transactions found", asked).await
 }
 
 impl Rows for TransferRows {
@@ -85,6 +85,8 @@ impl Rows for TransferRows {
         let wanted = self.page.rows.min(PART);
         while self.read.len() < wanted as usize && !self.is_read {
             self.read_more().await?;
+            // Others take their turns between the parts of a scan.
+            tokio::task::yield_now().await;
         }
         let rest = self.read.split_off(self.read.len().min(wanted as usize));
         let part = std::mem::replace(&mut self.read, rest);

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use client_address::Client;
 use domain::{Credit, CreditClass, CreditFilter, CreditSource, U256};
 use serde_json::{Value, json};
 
@@ -16,7 +15,7 @@ use super::{
 use crate::{app::App, error::DialectError};
 
 /// Withdrawals that are read at a time.
-const PART: u32 = 1_000;
+const PART: u32 = 100;
 const WEI_OF_GWEI: u64 = 1_000_000_000;
 
 struct WithdrawalRows {
@@ -25,14 +24,14 @@ struct WithdrawalRows {
     page: PageParams,
 }
 
-pub(super) async fn list(app: &Arc<App>, client: Client, params: &Params) -> Result<Answer, Failure> {
+pub(super) async fn list(app: &Arc<App>, params: &Params) -> Result<Answer, Failure> {
     let address = params.address("address")?;
     let page = params.page(MAX_ROWS)?;
     let tip = app.tip().await?.number;
     let blocks = up_to(params.block_range("startblock", "endblock")?, tip);
     let filter = CreditFilter { blocks, ..CreditFilter::of(address, CreditClass::Withdrawals) };
     let asked = Asked { from: blocks.from, skip: page.skip };
-    send(app, client, WithdrawalRows { app: Arc::clone(app), filter, page }, "No transactions found", asked).await
+    send(app, WithdrawalRows { app: Arc::clone(app), filter, page }, "No transactions found", asked).await
 }
 
 impl Rows for WithdrawalRows {

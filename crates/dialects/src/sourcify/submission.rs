@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use api::{
     Caller,
-    dialect::{read_body, verify_client},
+    dialect::{ReadBody, read_body, verify_client},
 };
 use axum::{
     Json,
@@ -28,6 +28,8 @@ struct Submission {
     client: Client,
     owner: Option<Address>,
     body: Map<String, Value>,
+    /// Of what the body was parsed.
+    _read: ReadBody,
 }
 
 impl Submission {
@@ -36,12 +38,13 @@ impl Submission {
         let Ok(client) = Client::from_request_parts(&mut head, &()).await;
         let Ok(caller) = Caller::from_request_parts(&mut head, &()).await;
         let body: Body = body;
-        let bytes = read_body(&head.headers, body, MAX_BODY).await;
-        let bytes = bytes.map_err(|problem| SourcifyError::of_problem(&problem))?;
+        let read = read_body(client, &head.headers, body, MAX_BODY).await;
+        let read = read.map_err(|problem| SourcifyError::of_problem(&problem))?;
         let not_json =
             |_| SourcifyError::new(StatusCode::BAD_REQUEST, "invalid_json", "The body must be a JSON object");
-        let body = if bytes.is_empty() { Map::new() } else { serde_json::from_slice(&bytes).map_err(not_json)? };
-        Ok(Self { client, owner: caller.owner(), body })
+        let body =
+            if read.bytes.is_empty() { Map::new() } else { serde_json::from_slice(&read.bytes).map_err(not_json)? };
+        Ok(Self { client, owner: caller.owner(), body, _read: read })
     }
 
     fn text(&self, name: &str) -> Result<&str, SourcifyError> {

@@ -59,6 +59,48 @@ async fn the_101st_request_with_a_key_gets_429() {
 }
 
 #[tokio::test]
+async fn each_of_seven_keys_behind_one_address_has_its_hundred() {
+    let node = DevNode::start().await;
+    let explorer = limited(&node).await;
+    let mut keys = Vec::new();
+    for account in node.chain.accounts().iter().take(7) {
+        keys.push(KeyRequest::by(account).key(explorer.client()).await);
+    }
+    assert_eq!(keys.len(), 7);
+    for key in &keys {
+        for _ in 0..99 {
+            let answer = get_from(&explorer, "/api/v1/stats", "192.0.2.1", Some(key)).await;
+            assert_eq!(answer.status, 200, "{}", answer.text);
+        }
+    }
+    for key in &keys {
+        let last = get_from(&explorer, "/api/v1/stats", "192.0.2.1", Some(key)).await;
+        assert_eq!((last.status, last.header("x-ratelimit-remaining")), (200, "0"));
+        assert_eq!(get_from(&explorer, "/api/v1/stats", "192.0.2.1", Some(key)).await.status, 429);
+    }
+}
+
+#[tokio::test]
+async fn a_limit_of_the_operator_over_all_keys_of_an_address_is_named() {
+    let node = DevNode::start().await;
+    let launch = Launch::run(&node.url()).argument("--trusted-proxy", "127.0.0.0/8");
+    let explorer = launch.argument("--keyed-requests-per-minute", 100).start().await;
+    let mut keys = Vec::new();
+    for account in node.chain.accounts().iter().take(2) {
+        keys.push(KeyRequest::by(account).key(explorer.client()).await);
+    }
+    for number in 0..100 {
+        let answer = get_from(&explorer, "/api/v1/stats", "192.0.2.1", Some(&keys[number % 2])).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+    let refused = get_from(&explorer, "/api/v1/stats", "192.0.2.1", Some(&keys[0])).await;
+    let text = "0 are left of the 100 in a minute that the operator allows one IP address over all its keys";
+    assert_eq!(refused.status, 429);
+    assert!(refused.json["detail"].as_str().unwrap().contains(text), "{}", refused.text);
+    assert_eq!(get_from(&explorer, "/api/v1/stats", "192.0.2.2", Some(&keys[0])).await.status, 200);
+}
+
+#[tokio::test]
 async fn every_response_has_rate_limit_headers_even_errors() {
     let node = DevNode::start().await;
     let launch = Launch::run(&node.url()).argument("--owner-access", "guarded");

@@ -9,6 +9,7 @@ use crate::{
     document::{BadParameter, NoSuchTransaction, NotTraced, Unavailable},
     error::ApiError,
     json_response::{Freshness, JsonResponse},
+    node_call::NodeCall,
     params::{Paging, TransactionInPath, ValidPath, ValidQuery},
     state::App,
     wire,
@@ -90,6 +91,7 @@ async fn find_events(app: &ApiState, hash: B256, paging: Paging) -> Result<Trans
 async fn get_transaction_calls(
     State(app): State<App>,
     ValidPath(hash): ValidPath<B256>,
+    _permit: NodeCall,
 ) -> Result<JsonResponse<wire::CallTree>, ApiError> {
     let freshness = find_freshness(&app, hash).await?;
     Ok(JsonResponse::new(app.traces.call_tree(hash).await?.into(), freshness))
@@ -113,6 +115,7 @@ async fn get_transaction_calls(
 async fn get_transaction_state_changes(
     State(app): State<App>,
     ValidPath(hash): ValidPath<B256>,
+    _permit: NodeCall,
 ) -> Result<JsonResponse<wire::StateChanges>, ApiError> {
     let freshness = find_freshness(&app, hash).await?;
     Ok(JsonResponse::new(app.traces.state_changes(hash).await?.into(), freshness))

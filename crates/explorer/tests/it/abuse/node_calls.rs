@@ -1,7 +1,16 @@
 //! Requests that used to make thousands of calls to the node.
 
+use std::collections::BTreeMap;
+
+use admission::{Area, prices};
+
 use super::{Scene, cost, is_refused, rows};
 use crate::support::{Stopwatch, eventually};
+
+/// What the explorer calls to follow a chain that stands still.
+const FOLLOWING: [&str; 4] = ["eth_blockNumber", "eth_getBlockByNumber", "eth_syncing", "eth_chainId"];
+/// What a trace counts for in the prices, in calls.
+const CALLS_OF_TRACE: u32 = 30;
 
 /// Of transactions and their receipts, one by one.
 const SINGLE: [&str; 2] = ["eth_getTransactionByHash", "eth_getTransactionReceipt"];
@@ -22,6 +31,110 @@ async fn a_list_of_all_transactions_makes_at_most_one_call_to_the_node_for_100_r
             assert_eq!(cost(&answer) as usize, found.div_ceil(1_000), "by the rows that there are");
             assert!(rows(&answer).iter().all(|row| row["gas"] != "" && row["cumulativeGasUsed"] != ""));
         }
+    }
+}
+
+/// All calls so far but those of following, by method.
+fn calls_by_method(scene: &Scene) -> BTreeMap<String, usize> {
+    let counts = scene.node.request_counts().methods.into_iter();
+    counts.filter(|(method, _)| !FOLLOWING.contains(&method.as_str())).collect()
+}
+
+#[tokio::test]
+async fn no_request_makes_more_calls_to_the_node_than_its_price_says() {
+    let scene = Scene::with(1_500).await;
+    eventually("a node that is not asked", async || {
+        let before = calls_by_method(&scene);
+        tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+        (calls_by_method(&scene) == before).then_some(())
+    })
+    .await;
+    let account = busiest(&scene).await;
+    let other = format!("{:#x}", scene.chain.account(3));
+    let token = scene.explorer.json("/api/v1/tokens").await["tokens"][0]["address"].as_str().unwrap().to_owned();
+    let transactions = scene.client(30_001).json("/api/v1/transactions?limit=100").await;
+    let hash_where = |succeeded: bool| {
+        let all = transactions["transactions"].as_array().unwrap();
+        let found = all.iter().find(|found| found["status"] == succeeded || found["success"] == succeeded);
+        found.unwrap_or(&all[usize::from(succeeded)])["hash"].as_str().unwrap().to_owned()
+    };
+    let (good, failed) = (hash_where(true), hash_where(false));
+    let bare = token.trim_start_matches("0x");
+    let addresses: Vec<String> =
+        scene.chain.chain.accounts().iter().map(|one| format!("{:#x}", one.address())).collect();
+    let api = |route: &'static str, path: String| (Area::Api, route, path);
+    let page = |route: &'static str, path: String| (Area::Pages, route, path);
+    let etherscan = |route: &'static str, query: String| {
+        let (module, action) = route.split_once('.').unwrap_or(("proxy", "eth_gasPrice"));
+        let (module, action) = if route == "proxy.execution" { ("proxy", "eth_call") } else { (module, action) };
+        (Area::Etherscan, route, format!("/api?module={module}&action={action}&{query}"))
+    };
+    let mut requests = vec![
+        api("/api/v1/stats", "/api/v1/stats".to_owned()),
+        api("/api/v1/blocks/{numberOrHash}/header", "/api/v1/blocks/5/header".to_owned()),
+        api("/api/v1/transactions/{hash}", format!("/api/v1/transactions/{good}")),
+        api("/api/v1/transactions/{hash}", format!("/api/v1/transactions/{failed}")),
+        api("/api/v1/transactions/{hash}/calls", format!("/api/v1/transactions/{good}/calls")),
+        api("/api/v1/transactions/{hash}/state-changes", format!("/api/v1/transactions/{good}/state-changes")),
+        api("/api/v1/addresses/{address}", format!("/api/v1/addresses/{account}")),
+        api("/api/v1/addresses/{address}", format!("/api/v1/addresses/{token}")),
+        api("/api/v1/addresses/{address}/balance-history", format!("/api/v1/addresses/{other}/balance-history")),
+        api(
+            "/api/v1/addresses/{address}/balance-history",
+            format!("/api/v1/addresses/{other}/balance-history?token={token}"),
+        ),
+        api("/api/v1/addresses/{address}/approvals", format!("/api/v1/addresses/{other}/approvals?limit=100")),
+        api("/api/v1/contracts/{address}", format!("/api/v1/contracts/{token}")),
+        api("/api/v1/contracts/{address}/call", format!("/api/v1/contracts/{token}/call?functionName=totalSupply")),
+        etherscan("account.balance", format!("address={}", addresses[4])),
+        etherscan("account.balancemulti", format!("address={}", addresses.join(","))),
+        etherscan("account.tokenbalance", format!("address={other}&contractaddress={token}")),
+        etherscan("account.txlist", format!("address={account}&offset=1000")),
+        etherscan("account.tokentx", format!("address={account}&offset=1000")),
+        etherscan("logs.getlogs", format!("address={token}")),
+        etherscan("contract.getabi", format!("address={token}")),
+        etherscan("contract.getsourcecode", format!("address={token}")),
+        etherscan("contract.checkproxyverification", format!("guid={bare}")),
+        etherscan("stats.tokensupply", format!("contractaddress={token}")),
+        etherscan("gastracker.gasoracle", String::new()),
+        etherscan("proxy", String::new()),
+        etherscan("proxy.execution", format!("to={token}&data=0x18160ddd")),
+        (
+            Area::Sourcify,
+            "/sourcify/v2/contract/{chain}/{address}",
+            format!("/sourcify/v2/contract/1/{token}?fields=all"),
+        ),
+        page("/", "/".to_owned()),
+        page("/blocks", "/blocks".to_owned()),
+        page("/block/{id}", "/block/5".to_owned()),
+        page("/block/{id}/header", "/block/6/header".to_owned()),
+        page("/gas", "/gas".to_owned()),
+        page("/charts", "/charts".to_owned()),
+        page("/search", "/search?q=coin".to_owned()),
+        page("/token/{address}", format!("/token/{token}")),
+        page("/tx/{hash}", format!("/tx/{good}")),
+        page("/tx/{hash}/calls", format!("/tx/{good}/calls")),
+        page("/tx/{hash}/state", format!("/tx/{good}/state")),
+    ];
+    for tab in ["", "transfers", "internal", "tokens", "logs", "balance", "contract", "approvals", "nfts", "trades"] {
+        for address in [&other, &token] {
+            requests.push(page("/address/{address}", format!("/address/{address}?tab={tab}")));
+        }
+    }
+    for (number, (area, route, path)) in (21_000..).zip(requests) {
+        let price = prices().iter().find(|price| price.area == area && price.route == route).expect(route);
+        let before = calls_by_method(&scene);
+        let answer = scene.client(number).get(&path).await;
+        assert!(answer.status < 500 && answer.status != 429, "{path}: {}", answer.text);
+        let mut made = calls_by_method(&scene);
+        made.retain(|method, calls| {
+            *calls -= before.get(method).copied().unwrap_or_default();
+            *calls > 0
+        });
+        let total: usize = made.values().sum();
+        println!("{path}: {total} {made:?}");
+        let paid = price.work.node_calls + price.work.traces * CALLS_OF_TRACE;
+        assert!(total <= paid as usize, "{path}: {made:?}, and its price is for {paid}");
     }
 }
 
