@@ -143,8 +143,6 @@ pub(crate) enum ApiError {
     Compression(#[source] axum::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("the index has no tip")]
-    NoTip,
     #[error("blocks were reverted again and again while they were read")]
     Reorg,
     #[error("the node did not return the account, and no earlier response is stored")]
@@ -242,7 +240,7 @@ impl ApiError {
             Self::Panicked { .. } | Self::Serialization(_) | Self::Compression(_) | Self::Vault(_) => {
                 ProblemCode::InternalError
             }
-            Self::Store(_) | Self::NoTip | Self::Reorg => ProblemCode::StoreUnavailable,
+            Self::Store(_) | Self::Reorg => ProblemCode::StoreUnavailable,
             Self::NodeUnavailable(_)
             | Self::PoolUnavailable(_)
             | Self::TraceUnavailable(_)

@@ -69,7 +69,8 @@ impl Upstream {
                 if calls.len() > 1 {
                     self.capabilities.batch.accepted(1);
                 }
-                let single = async |call: &Call| retry_request(self, self.lane(), |_| self.call_decoded(call, decoder)).await;
+                let single =
+                    async |call: &Call| retry_request(self, self.lane(), |_| self.call_decoded(call, decoder)).await;
                 return Ok(join_all(calls.iter().map(single)).await);
             }
             let batch = async |chunk| retry_request(self, self.lane(), |_| self.call_batch(chunk, decoder)).await;
