@@ -10,7 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use store_embedded::{EmbeddedStore, StoreOptions};
+use store_embedded::{
+    EmbeddedStore, StoreOptions,
+    testing::{TableSize, table_sizes},
+};
 
 use self::growth::Growth;
 pub(crate) use self::remote_node::full_index;
@@ -32,6 +35,8 @@ const MAX_MEGABYTES: f64 = 1_000.0;
 const MAX_DISK: f64 = 250.0;
 const MAX_WRITTEN: f64 = 1_500.0;
 const MIN_GROWTH: f64 = 0.8;
+/// Bytes a transaction of a table.
+const SMALLEST_SHOWN: f64 = 0.2;
 const MAX_OPENING: Duration = Duration::from_secs(2);
 
 pub(crate) struct IndexFigures {
@@ -47,6 +52,7 @@ pub(crate) struct IndexFigures {
     peak_megabytes: f64,
     written_bytes: u64,
     disk_bytes: u64,
+    tables: Vec<TableSize>,
     opening: recovery::Opening,
     /// Of the chain itself, where the machine is the limit, and of one with small blocks, where the round trip is.
     remote_node: [remote_node::RemoteNodeFigures; 2],
@@ -72,6 +78,8 @@ pub(crate) async fn measure(
     let (fully_checked, fully_checked_cpu) = fully_checked(chain).await?;
     report("index: compaction");
     let disk_bytes = EmbeddedStore::open(data, StoreOptions::default())?.compacted_bytes()?;
+    let mut tables = table_sizes(data, tempfile::tempdir()?.path())?;
+    tables.sort_by_key(|size| std::cmp::Reverse(size.disk_bytes));
     let opening = recovery::measure(chain).await?;
     let small_blocks = RecordedChain::make(SMALL_BLOCKS).await?;
     let remote_node =
@@ -88,6 +96,7 @@ pub(crate) async fn measure(
         peak_megabytes,
         written_bytes,
         disk_bytes,
+        tables,
         opening,
         remote_node,
     })
@@ -179,6 +188,14 @@ impl fmt::Display for IndexFigures {
             format!("within {}", millis(MAX_OPENING)),
             reached(opening <= MAX_OPENING),
         )?;
+        writeln!(f, "\n| table | rows a tx | bytes a tx, plain | on disk |")?;
+        writeln!(f, "|---|---|---|---|")?;
+        for TableSize { table, rows, plain_bytes, disk_bytes } in &self.tables {
+            let [rows, plain, disk] = [rows, plain_bytes, disk_bytes].map(|number| *number as f64 / transactions);
+            if disk >= SMALLEST_SHOWN {
+                writeln!(f, "| {table} | {rows:.3} | {plain:.1} | {disk:.1} |")?;
+            }
+        }
         let [large_blocks, small_blocks] = &self.remote_node;
         writeln!(f, "\n{}\n{}\n{large_blocks}\n{small_blocks}", self.growth, self.opening)
     }

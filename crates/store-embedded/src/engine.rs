@@ -9,6 +9,7 @@ mod journal;
 mod journals;
 mod manifest;
 mod opened;
+mod packed;
 mod reopen;
 mod repair;
 mod replay;

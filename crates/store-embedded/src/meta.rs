@@ -12,7 +12,7 @@ use crate::{
 
 /// Of the index: higher after every change that other versions cannot read. An older index is filled again. Rows and lists have their
 /// own numbers beside their definitions; here it is increased for all else, such as keys and chunks.
-pub const SCHEMA: u32 = 2 + rows::LAYOUT + LISTS_LAYOUT;
+pub const SCHEMA: u32 = 3 + rows::LAYOUT + LISTS_LAYOUT;
 /// Of the records: increased by every change that other versions cannot read, with a step in `upgrade.rs`.
 pub const RECORDS: u32 = 1;
 

@@ -4,12 +4,11 @@
 //! prefix, for prefixes of growing length. Finding the n-th member descends from count to count: about a hundred small
 //! rows, however many members there are.
 
-use std::collections::HashMap;
-
 use domain::Balance;
 use store::StoreError;
 
 use crate::{
+    cache::FastMap,
     codec::{RowReader, RowWriter},
     engine::{Batch, View},
     keys::{AddressId, Key, NftId, Table, id_bytes, split_key},
@@ -128,7 +127,7 @@ fn count_key(set: RankedSet, length: usize, prefix: &[u8]) -> Key {
 /// Moves of members, collected so that a count that many moves change is written once.
 #[derive(Debug, Default)]
 pub(crate) struct RankMoves {
-    counts: HashMap<(Table, Key), i64>,
+    counts: FastMap<(Table, Key), i64>,
 }
 
 impl RankMoves {

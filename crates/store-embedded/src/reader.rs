@@ -11,6 +11,7 @@ use crate::{
     blocking::{ReadSlots, run_blocking},
     engine::Engine,
     keys::{Key, Table},
+    meta::Tip,
     read::{LongWalk, ReadCaches, ReadError, ReadSnapshot},
     rows::{
         account_from_row, account_to_row, failure_from_row, failure_to_row, nft_metadata_from_row, nft_metadata_to_row,
@@ -39,6 +40,14 @@ impl EmbeddedReader {
 
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// The tip, from memory if it was read since the last change.
+    async fn tip(&self) -> Result<Option<Tip>, StoreError> {
+        match self.engine.state().and_then(|version| self.caches.tip_of(version)) {
+            Some(tip) => Ok(tip),
+            None => self.read(|index| Ok(index.tip().copied())).await,
+        }
     }
 
     /// Runs one query on one snapshot of the index. Nearly always its data is in memory, and moving it to another
@@ -94,11 +103,11 @@ impl ChainReader for EmbeddedReader {
     }
 
     async fn find_tip(&self) -> Result<Option<BlockRef>, StoreError> {
-        self.read(|index| Ok(index.tip().map(|tip| tip.block))).await
+        Ok(self.tip().await?.map(|tip| tip.block))
     }
 
     async fn coverage(&self) -> Result<Coverage, StoreError> {
-        self.read(|index| Ok(Coverage { first_block: index.tip().map(|tip| tip.start_block) })).await
+        Ok(Coverage { first_block: self.tip().await?.map(|tip| tip.start_block) })
     }
 
     async fn stats(&self) -> Result<Stats, StoreError> {

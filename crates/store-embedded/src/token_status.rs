@@ -46,7 +46,17 @@ pub(crate) fn find_token_status(rows: &mut dyn RowSource, token: AddressId) -> R
 
 /// The balance of a holder, from the token's balance source.
 pub(crate) fn find_balance(rows: &mut dyn RowSource, pair: Pair) -> Result<Balance, StoreError> {
-    let table = match find_token_status(rows, pair.token)?.map(|status| status.balance_source) {
+    let source = find_token_status(rows, pair.token)?.map(|status| status.balance_source);
+    find_balance_by(rows, source, pair)
+}
+
+/// The same for a known source; None if the address is not a token.
+pub(crate) fn find_balance_by(
+    rows: &mut dyn RowSource,
+    source: Option<BalanceSource>,
+    pair: Pair,
+) -> Result<Balance, StoreError> {
+    let table = match source {
         None => return Ok(Balance::ZERO),
         Some(BalanceSource::Events) => Table::Balance,
         Some(BalanceSource::Calls) => Table::CallBalance,

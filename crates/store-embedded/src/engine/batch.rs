@@ -1,13 +1,16 @@
 use std::collections::BTreeMap;
 
-use fjall::{OwnedWriteBatch, PersistMode, UserKey, UserValue};
+use fjall::{OwnedWriteBatch, PersistMode, UserValue};
 use store::StoreError;
 
-use super::{Engine, commit_row, errors::store_error, group::Group, opened::Opened};
+use super::{
+    Engine, commit_row,
+    errors::store_error,
+    group::Group,
+    opened::Opened,
+    packed::{Item, pack},
+};
 use crate::keys::{Key, Table};
-
-/// A key and its new value; None deletes the row.
-type Item = (UserKey, Option<UserValue>);
 
 /// A set of writes that is committed atomically.
 pub(crate) struct Batch {
@@ -61,7 +64,7 @@ impl Batch {
         let mut commits = shared.commits();
         let opened = engine.writable(&mut commits)?;
         let number = commits.last + 1;
-        let batch = numbered(&opened, items, number).durability(Some(durability));
+        let batch = numbered(&opened, entries(&opened, items)?, number).durability(Some(durability));
         let commit = || batch.commit().map_err(store_error);
         let commit = || if reverts { shared.reverts.change(commit) } else { commit() };
         let committed = if affects_responses { shared.states.change(commit) } else { commit() };
@@ -80,7 +83,7 @@ impl Batch {
 
 /// Sorted by key, with the last change of each row: the engine finds the place of a row faster near that of the one before, now
 /// and when it replays the batch.
-fn in_order(items: BTreeMap<Table, Vec<Item>>) -> Vec<(Group, Vec<Item>)> {
+fn in_order(items: BTreeMap<Table, Vec<Item>>) -> Vec<(Table, Vec<Item>)> {
     let sorted = |(table, mut items): (Table, Vec<Item>)| {
         items.sort_by(|(one, _), (other, _)| one.cmp(other));
         items.dedup_by(|later, kept| {
@@ -90,9 +93,22 @@ fn in_order(items: BTreeMap<Table, Vec<Item>>) -> Vec<(Group, Vec<Item>)> {
             }
             is_same
         });
-        (table.group(), items)
+        (table, items)
     };
     items.into_iter().map(sorted).collect()
+}
+
+/// The rows as entries of the engine. No other commit may run meanwhile, since rows that share an entry are read and written.
+fn entries(opened: &Opened, items: Vec<(Table, Vec<Item>)>) -> Result<Vec<(Group, Vec<Item>)>, StoreError> {
+    let as_entries = |(table, items): (Table, Vec<Item>)| -> Result<_, StoreError> {
+        let keyspace = opened.keyspace(table.group());
+        let entries = match table.is_packed() {
+            true => pack(&items, |key| keyspace.get(key).map_err(store_error))?,
+            false => items,
+        };
+        Ok((table.group(), entries))
+    };
+    items.into_iter().map(as_entries).collect()
 }
 
 /// The rows as an engine batch, with the commit number in every keyspace.
@@ -117,6 +133,8 @@ fn numbered(opened: &Opened, items: Vec<(Group, Vec<Item>)>, number: u64) -> Own
 
 #[cfg(test)]
 mod tests {
+    use fjall::UserKey;
+
     use super::*;
 
     #[test]
@@ -125,8 +143,8 @@ mod tests {
         let tokens = vec![item(2, Some(b"first")), item(1, None), item(2, None), item(1, Some(b"last"))];
         let items = BTreeMap::from([(Table::Token, tokens), (Table::Block, vec![item(7, Some(b"block"))])]);
         let expected = [
-            (Group::Dense, vec![item(7, Some(b"block"))]),
-            (Group::State, vec![item(1, Some(b"last")), item(2, None)]),
+            (Table::Block, vec![item(7, Some(b"block"))]),
+            (Table::Token, vec![item(1, Some(b"last")), item(2, None)]),
         ];
         assert_eq!(in_order(items), expected);
     }

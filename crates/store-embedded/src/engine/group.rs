@@ -33,7 +33,9 @@ impl Group {
         match self {
             // Chunks of long lists are a kilobyte or more, and are read sequentially.
             Self::Lists => options.data_block_size_policy(BlockSizePolicy::all(LIST_BLOCK_BYTES)),
-            Self::Dense | Self::Lookup | Self::State => options,
+            // Nobody reads an id that was not given, so the last level, which has nearly all rows, needs no filters.
+            Self::Dense => options.expect_point_read_hits(true),
+            Self::Lookup | Self::State => options,
         }
     }
 }

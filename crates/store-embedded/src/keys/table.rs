@@ -234,6 +234,22 @@ impl Table {
         Self::ALL.iter().copied().find(|table| *table as u8 == tag)
     }
 
+    /// Whether rows with consecutive ids share an entry of the engine. Their keys are such ids.
+    pub(crate) fn is_packed(self) -> bool {
+        matches!(
+            self,
+            Self::Transaction
+                | Self::Address
+                | Self::Transfer
+                | Self::Trade
+                | Self::Log
+                | Self::LogTopic
+                | Self::LogSource
+                | Self::Nft
+                | Self::Credit
+        )
+    }
+
     /// Whether the blocks alone determine the rows, so that two stores of the same chain have the same.
     pub(crate) fn is_chain_data(self) -> bool {
         self.origin() == Origin::Chain

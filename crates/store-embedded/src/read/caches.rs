@@ -1,15 +1,16 @@
 //! Caches shared by all readers of a store: rows that do not change until a block is reverted, and checkpoints.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use domain::BlockNumber;
 use quick_cache::sync::Cache;
-use store::CacheUse;
+use store::{CacheUse, StateVersion};
 
 use super::{checkpoints::CheckpointCache, conditions::Condition};
 use crate::{
     engine::Epoch,
     keys::AddressId,
+    meta::Tip,
     rows::{AddressRow, BlockRow},
     shared_work::SharedWork,
 };
@@ -25,6 +26,8 @@ pub(crate) struct ReadCaches {
     pub(crate) walks: SharedWork<Vec<Condition>>,
     pub(super) addresses: Cache<(Epoch, AddressId), AddressRow>,
     pub(super) blocks: Cache<(Epoch, BlockNumber), Arc<BlockRow>>,
+    /// That of a version of the index: each request needs it several times.
+    tip: RwLock<Option<(StateVersion, Option<Tip>)>>,
 }
 
 impl ReadCaches {
@@ -36,7 +39,18 @@ impl ReadCaches {
             walks: SharedWork::default(),
             addresses: Cache::new(entries(ADDRESS_BYTES)),
             blocks: Cache::new(entries(BLOCK_BYTES)),
+            tip: RwLock::default(),
         }
+    }
+
+    /// The tip of a version, if it is known. The inner value is None if that version has no block.
+    pub(crate) fn tip_of(&self, version: StateVersion) -> Option<Option<Tip>> {
+        let tip = self.tip.read().unwrap_or_else(PoisonError::into_inner);
+        tip.filter(|(of, _)| *of == version).map(|(_, tip)| tip)
+    }
+
+    pub(crate) fn keep_tip(&self, version: StateVersion, tip: Option<Tip>) {
+        *self.tip.write().unwrap_or_else(PoisonError::into_inner) = Some((version, tip));
     }
 
     /// The index was emptied: what was read before is not valid any more. Rows have the epoch in their keys.

@@ -40,8 +40,19 @@ impl ReadSnapshot {
     pub(crate) fn open(engine: &Engine, caches: Arc<ReadCaches>) -> Result<Self, StoreError> {
         // Read before the view is taken: what was irreversible then is irreversible in the view.
         let settled_floor = caches.checkpoints.settled_floor();
+        let before = engine.state();
         let (view, epoch) = engine.view_of_epoch();
-        let tip = meta::find_tip(&view)?;
+        let version = before.filter(|_| engine.state() == before);
+        let tip = match version.and_then(|version| caches.tip_of(version)) {
+            Some(tip) => tip,
+            None => {
+                let tip = meta::find_tip(&view)?;
+                if let Some(version) = version {
+                    caches.keep_tip(version, tip);
+                }
+                tip
+            }
+        };
         Ok(Self {
             view,
             tip,

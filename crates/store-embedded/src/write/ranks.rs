@@ -9,7 +9,7 @@ use crate::{
     keys::{AddressId, Key, Pair, Table, id_bytes},
     ranked::{RankMoves, RankedSet, SortKey},
     rows::{balance_from_row, balance_to_row},
-    token_status::{TokenStatus, find_balance, find_token_status},
+    token_status::{TokenStatus, find_balance_by, find_token_status},
 };
 
 /// Updates the ranks of tokens. `address` finds the address of an id, including ids of the batch.
@@ -47,10 +47,17 @@ impl WriteState {
         let swept = advance_sweep(engine, limit)?;
         let view = engine.view();
         let (mut batch, mut moves, mut processed) = (engine.batch(), RankMoves::default(), 0);
+        // The holders of a token follow each other.
+        let mut last = None;
         for row in view.prefix(Table::Unranked, &Key::EMPTY).take(limit) {
             let (key, _) = row?;
             let pair = Pair::from_key(&key)?;
-            let now = find_balance(&mut &view, pair)?;
+            let source = match last {
+                Some((token, source)) if token == pair.token => source,
+                _ => find_token_status(&mut &view, pair.token)?.map(|status| status.balance_source),
+            };
+            last = Some((pair.token, source));
+            let now = find_balance_by(&mut &view, source, pair)?;
             rerank_holder(&view, &mut batch, &mut moves, pair, now)?;
             batch.delete(Table::Unranked, &Key::balance(pair));
             processed += 1;
