@@ -1,7 +1,7 @@
 //! Reads balances: of all addresses in passes, and of those that new blocks touch.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeSet, VecDeque},
     sync::Arc,
     time::Duration,
 };
@@ -29,8 +29,6 @@ const DEPTH_AT_START: u64 = 64;
 /// Updates and touched addresses that are remembered for reorgs.
 const REMEMBERED_UPDATES: usize = 256;
 const REMEMBERED_ADDRESSES: usize = 200_000;
-/// A node without access lists of blocks is asked for one again after as many: forks bring them.
-const ASK_FOR_LISTS_AFTER: u64 = 7_200;
 /// Balances also change in ways that the index does not see, such as withdrawals of validators.
 const PASS_EVERY: Duration = Duration::from_secs(7 * 86_400);
 /// Without traces, payments by contracts are among them.
@@ -111,8 +109,6 @@ pub(super) struct Follower {
     /// How many addresses there are in internal transactions.
     internal_end: u64,
     unknown: Unknown,
-    /// The node had no access lists at this block.
-    without_lists: Option<BlockNumber>,
 }
 
 impl Follower {
@@ -130,7 +126,6 @@ impl Follower {
             is_traced: false,
             internal_end: 0,
             unknown: Unknown::default(),
-            without_lists: None,
         }
     }
 
@@ -221,15 +216,14 @@ impl Follower {
         if base.block.number < tip.number {
             touched.extend(touched::by_blocks(self.chain.as_ref(), base.block.number + 1, tip.number).await?);
         }
-        let mut late = BTreeSet::new();
-        let internal_to = self.follow_internal(base.block.number, tip.number, &mut late).await?;
+        let internal_to = self.follow_internal(base.block.number, tip.number, &mut touched).await?;
         let mut current = self.current.clone();
         let is_reorg = canonical < self.updates.len();
         if is_reorg {
             current.blocks = current.blocks.min(base.addresses);
         }
         if self.is_complete {
-            self.add_new(&mut current, mark, &mut late).await?;
+            self.add_new(&mut current, mark, &mut touched).await?;
         }
         self.unknown.find(&self.node, self.chain.as_ref(), tip).await?;
         // Otherwise some of it may be of another branch.
@@ -237,23 +231,14 @@ impl Follower {
             return Err(FollowError::Reorg);
         }
 
-        // Only from balances of the block before on.
-        let is_known = self.updated.is_some() && !self.is_stale && !is_reorg;
-        let listed = if is_known { self.listed_balances(base.block.number, tip).await? } else { None };
-        let is_listed = listed.is_some();
-        let mut balances: Vec<(Address, U256)> = listed.into_iter().flatten().collect();
-        let mut read: BTreeSet<Address> = balances.iter().map(|(address, _)| *address).collect();
-        current.set(&balances);
-        // With lists, no other account has changed, and those that are new to the index alone are not known.
-        let mut missing = if is_listed { late.clone() } else { &touched | &late };
-        touched.extend(read.iter().chain(&late));
+        let mut missing = touched.clone();
         if self.is_stale {
             missing.extend(current.ranking.accounts().map(|(address, _)| address));
         }
+        let (mut read, mut balances) = (BTreeSet::new(), Vec::new());
         // Accounts may become shown only by what was read.
         loop {
-            let shown = current.ranking.accounts().take(if is_listed { 0 } else { LISTED });
-            missing.extend(shown.map(|(address, _)| address));
+            missing.extend(current.ranking.accounts().take(LISTED).map(|(address, _)| address));
             let addresses: Vec<Address> = missing.difference(&read).copied().collect();
             if addresses.is_empty() {
                 break;
@@ -278,27 +263,6 @@ impl Follower {
         (self.updated, self.is_stale) = (Some(Instant::now()), false);
         self.start_pass_if_due();
         Ok(())
-    }
-
-    /// The balances that the blocks after another one changed, by their access lists (EIP-7928); None if the node does not serve them.
-    async fn listed_balances(
-        &mut self,
-        after: BlockNumber,
-        tip: BlockRef,
-    ) -> Result<Option<BTreeMap<Address, U256>>, FollowError> {
-        if self.without_lists.is_some_and(|block| tip.number < block.saturating_add(ASK_FOR_LISTS_AFTER)) {
-            return Ok(None);
-        }
-        let mut balances = BTreeMap::new();
-        for number in after + 1..=tip.number {
-            let block = self.chain.find_block(BlockId::Number(number)).await?.ok_or(FollowError::Reorg)?;
-            let Some(changed) = self.node.find_balance_changes(block.id()).await? else {
-                self.without_lists = Some(tip.number);
-                return Ok(None);
-            };
-            balances.extend(changed);
-        }
-        Ok(Some(balances).filter(|_| after < tip.number))
     }
 
     /// How many of the updates are of blocks that are still indexed.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{ALICE, BOB, credits::coins, payment};
 use crate::{
     postgres::{on_database, server::Server},
-    support::{Anvil, Beside, DevNode, Draft, GenesisFile, Launch, ReplayNode, TestExplorer, eventually, read_list},
+    support::{Beside, DevNode, Draft, GenesisFile, Launch, ReplayNode, TestExplorer, eventually, read_list},
 };
 
 /// Accounts and amounts of the first block.
@@ -44,34 +44,6 @@ async fn what_the_first_block_grants_is_listed_by_block_and_by_address() {
 }
 
 #[tokio::test]
-async fn the_genesis_of_another_client_is_proven_by_its_state_root() {
-    let account = |digit: &str| format!("0x{}", digit.repeat(40));
-    let genesis = json!({
-        "config": {"chainId": 31_337},
-        "nonce": "0x0", "timestamp": "0x65000000", "extraData": "0x", "gasLimit": "0x1c9c380", "difficulty": "0x0",
-        "mixHash": format!("0x{}", "0".repeat(64)), "coinbase": account("0"),
-        "alloc": {
-            account("a"): {"balance": "0x56bc75e2d63100000"},
-            account("c"): {"balance": "0x7", "nonce": "0x1", "code": "0x6001600055",
-                "storage": {format!("0x{}", "0".repeat(64)): format!("0x{:064x}", 42)}},
-            account("d"): {"balance": "0x0", "code": "0x00"},
-        },
-    });
-    let file = GenesisFile::new(&genesis);
-    let anvil = Anvil::with(&["--init", file.path().to_str().unwrap(), "--accounts", "1", "--balance", "0"]).await;
-    anvil.mine(1).await;
-    let explorer = file.given_to(Launch::run(anvil.url())).start().await;
-    let found = eventually("the first block", async || {
-        (explorer.json("/health").await["tip"]["number"] == 1).then_some(())?;
-        Some(granted(&explorer).await)
-    })
-    .await;
-    let expected =
-        [(account("a"), "100000000000000000000".to_owned()), (account("c"), "7".to_owned())].into_iter().collect();
-    assert_eq!(found, expected);
-}
-
-#[tokio::test]
 async fn a_genesis_file_of_another_chain_is_refused_and_health_says_so() {
     let node = DevNode::start().await;
     let other = GenesisFile::of([(ALICE.parse().unwrap(), U256::ONE)]);
@@ -96,37 +68,6 @@ async fn listing(explorer: &TestExplorer) -> Value {
         (is_read && list["percentRead"] == 100).then_some(list)
     })
     .await
-}
-
-#[tokio::test]
-async fn the_list_of_top_accounts_names_what_may_be_missing() {
-    let node = DevNode::start().await;
-    for _ in 0..8 {
-        node.chain.mine(None);
-    }
-    let file = GenesisFile::of(node.chain.genesis_balances());
-    let launch = || Launch::run(&node.url()).argument("--top-accounts", "on");
-    let with_file = || file.given_to(launch());
-    for (launch, missing, says) in [
-        (with_file(), json!([]), None),
-        (launch(), json!(["genesis"]), Some("coins since the genesis block")),
-        (with_file().argument("--traces", "off"), json!(["internal_transactions"]), Some("payments by contracts")),
-        (
-            with_file().argument("--start-block", 4),
-            json!(["earlier_blocks", "genesis"]),
-            Some("before the first indexed"),
-        ),
-    ] {
-        let explorer = launch.start().await;
-        node.wait_for(&explorer).await;
-        eventually("what may be missing", async || (listing(&explorer).await["missing"] == missing).then_some(()))
-            .await;
-        let list = listing(&explorer).await;
-        assert_eq!(list["allAddressesRead"], missing == json!([]), "{list}");
-        let page = explorer.get("/accounts").await.text;
-        assert_eq!(page.contains("Not known are accounts"), says.is_some(), "{page}");
-        assert!(says.is_none_or(|says| page.contains(says)), "{page}");
-    }
 }
 
 #[tokio::test]

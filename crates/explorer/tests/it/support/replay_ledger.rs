@@ -1,6 +1,6 @@
 //! The balances on a replayed chain, from what its blocks say: the other side of every sum that an explorer makes.
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
 use alloy_primitives::{Address, U256};
 use alloy_trie::{TrieAccount, root::state_root_unhashed};
@@ -187,10 +187,6 @@ impl GenesisFile {
         let account =
             |(address, balance): (Address, U256)| (address.to_string(), json!({"balance": balance.to_string()}));
         Self::new(&json!({ "alloc": balances.into_iter().map(account).collect::<Value>() }))
-    }
-
-    pub(crate) fn path(&self) -> PathBuf {
-        self.0.path().join("genesis.json")
     }
 
     pub(crate) fn given_to(&self, launch: Launch) -> Launch {
