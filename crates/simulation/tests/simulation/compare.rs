@@ -7,7 +7,6 @@ use std::{
     time::Duration,
 };
 
-use alloy_primitives::keccak256;
 use domain::{
     Address, B256, BalanceSource, BlockId, BlockRange, Delivery, EventKind, Order, PageRequest, Stats, SyncStatus,
     Token, TokenPrefix, TradeFilter, TransactionFilter, TransferFilter,
@@ -216,44 +215,6 @@ pub(crate) fn index_from_scratch(world: &Arc<World>, data: &Path) -> (QueryResul
         }
         (query_everything(&reader).await, deliveries)
     })
-}
-
-/// Checks what the matcher said of the final chain by the chain itself: each transaction of a watched address is an event, and so is
-/// each transfer of a token from, to or of it.
-pub(crate) fn check_events(world: &World, events: &[Delivery]) {
-    let [transfer, single, batch] = [
-        "Transfer(address,address,uint256)",
-        "TransferSingle(address,address,address,uint256,uint256)",
-        "TransferBatch(address,address,address,uint256[],uint256[])",
-    ]
-    .map(keccak256);
-    let blocks: Vec<_> = (0..=world.chain.head().number).map(|number| world.chain.block(number).unwrap()).collect();
-    let named = |kind: EventKind, tx_hash: B256| format!("{kind:?} {tx_hash}");
-    for registered in lock(&world.acknowledged).iter() {
-        let (watched, mut expected) = (registered.watched, Vec::new());
-        for mined in blocks.iter().flat_map(|block| &block.transactions) {
-            if mined.sender() == watched || mined.recipient() == Some(watched) {
-                expected.push(named(EventKind::Tx, mined.hash()));
-            }
-            for log in mined.receipt.logs() {
-                // A batch has two offsets of arrays, and then the number of its ids.
-                let (parties, transfers) = match log.topics() {
-                    [event, from, to, ..] if *event == transfer => ([from, to], 1),
-                    [event, _, from, to] if *event == single => ([from, to], 1),
-                    [event, _, from, to] if *event == batch => ([from, to], usize::from(log.data.data[95])),
-                    _ => continue,
-                };
-                if log.address == watched || parties.contains(&&watched.into_word()) {
-                    expected.extend(std::iter::repeat_n(named(EventKind::TokenTransfer, mined.hash()), transfers));
-                }
-            }
-        }
-        let of_webhook = events.iter().filter(|event| event.webhook == registered.webhook);
-        let mut found: Vec<_> = of_webhook.map(|event| named(event.kind, event.location.unwrap().tx_hash)).collect();
-        expected.sort_unstable();
-        found.sort_unstable();
-        assert_eq!(found, expected, "events of {registered:?}");
-    }
 }
 
 /// The highest inclusion count that a receiver accepted for an event, and for its `removed` message; 0 if there was none.

@@ -76,7 +76,6 @@ fn run(seed: u64) -> Run {
     let results = compare::query_folder(&world, &data);
     let (fresh, expected) = compare::index_from_scratch(&world, &path("fresh"));
     results.assert_equals(&fresh);
-    compare::check_events(&world, &expected);
     let known = compare::known_blocks(&world, &data, &expected);
     let deliveries = compare::check_deliveries(&world, &expected, &known);
     Run { trace: world.trace(), crashes, deliveries }
