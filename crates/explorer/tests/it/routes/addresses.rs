@@ -34,6 +34,7 @@ async fn an_account_has_the_documented_fields_and_no_others() {
         "balanceBlock": chain.head().number,
         "contract": null,
         "delegatesTo": null,
+        "delegatesSince": null,
         "token": null,
         "firstIndexedBlock": 0,
         "complete": true,
@@ -158,7 +159,8 @@ async fn an_address_outside_the_index_has_what_the_node_knows() {
         "address": lower_hex(paid), "balance": "1500", "txCount": 0, "isContract": false, "label": null,
         "firstSeen": null, "lastSeen": null, "recentTxs": [], "transferCount": 0, "tradeCount": 0,
         "internalTxCount": 0, "logCount": 0, "internalTransactionsFrom": null, "nonce": 0,
-        "balanceBlock": 1, "contract": null, "delegatesTo": null, "token": null, "firstIndexedBlock": 0,
+        "balanceBlock": 1, "contract": null, "delegatesTo": null, "delegatesSince": null,
+        "token": null, "firstIndexedBlock": 0,
         "complete": true,
     });
     assert_eq!(explorer.json(&path).await, expected);
