@@ -81,7 +81,7 @@ impl Cluster {
             ("loop_wait: 10", "loop_wait: 1"),
             ("retry_timeout: 10", "retry_timeout: 5"),
             ("synchronous_mode: false", "synchronous_mode: true"),
-            ("max_connections: 200", sockets.as_str()),
+            ("max_connections: 200", &sockets),
             ("mode: automatic", "mode: \"off\""),
         ] {
             assert_eq!(text.matches(given).count(), 1, "{given}");
