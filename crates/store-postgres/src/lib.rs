@@ -34,7 +34,6 @@ mod reading;
 mod replica;
 mod rows;
 mod same_chain;
-mod servers;
 mod store;
 mod tables;
 #[doc(hidden)]

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use deadpool_postgres::Object;
 use domain::BlockNumber;
 use futures::{
     FutureExt,
@@ -18,7 +19,7 @@ use store::StoreError;
 use tokio_postgres::{Client, Error, Row};
 
 use crate::{
-    database::{Connection, Object, Parameters},
+    database::{Connection, Parameters},
     error::store_error,
     replica::Replica,
     rows::RowExt,

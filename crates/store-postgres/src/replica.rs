@@ -11,12 +11,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use deadpool_postgres::Object;
 use domain::ReplicaStatus;
 use store::StoreError;
 use tokio::{sync::watch, task::AbortHandle};
 
 use crate::{
-    database::{Database, Object, get},
+    database::{Database, get},
     rows::RowExt,
     versions::Versions,
 };
@@ -124,7 +125,7 @@ impl Replica {
             // The connection may be older than what is known of the chain now.
             let chain = check.expected.chain();
             if checked != Some(chain) {
-                check.check(&client).await.map_err(StoreError::from)?;
+                check.check(&client).await?;
                 checked = Some(chain);
             }
             let version = get(&client, VERSION, &[]).await?.u64(0)?;

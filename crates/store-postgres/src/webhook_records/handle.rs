@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use deadpool_postgres::Object;
 use domain::WebhookId;
 use futures::future::BoxFuture;
 use store::{StoreError, WebhookLimits, WebhookTotals};
@@ -14,7 +15,7 @@ use super::{
     sender::Sender,
 };
 use crate::{
-    database::{Database, Object, query},
+    database::{Database, query},
     rows::{RowExt, int8},
 };
 

@@ -7,7 +7,6 @@ mod conformance;
 mod cuts;
 mod damage;
 mod failures;
-mod old_primary;
 mod processes;
 mod quotas;
 mod replica;

@@ -7,8 +7,6 @@ pub(crate) enum Facility {
     Namespaces,
     /// The command `docker compose`.
     Docker,
-    /// Patroni and etcd, which only some systems have as packages.
-    Patroni,
 }
 
 impl Facility {
@@ -17,7 +15,6 @@ impl Facility {
             Self::Mounts => "mounts",
             Self::Namespaces => "namespaces",
             Self::Docker => "docker",
-            Self::Patroni => "patroni",
         }
     }
 }
