@@ -156,7 +156,7 @@ fn deployment_from_row(row: &Row) -> Result<Deployment, StoreError> {
     let proof = match row.option_kind(3)? {
         None => None,
         Some(kind) => Some(CreationProof {
-            kind: kind,
+            kind,
             arguments: Bytes::copy_from_slice(row.value(4)?),
             libraries: libraries(row, 5)?,
         }),

@@ -25,6 +25,7 @@ macro_rules! list {
         }
 
         impl $name {
+            #[allow(clippy::too_many_arguments, reason = "one for each field")]
             fn of(
                 page: domain::Page<$item>,
                 paging: $crate::params::Paging,

@@ -134,9 +134,20 @@ impl Follower {
         let Some(tip) = self.chain.find_tip().await? else { return Ok(Step::Nothing) };
         let is_due = self.updated.is_none_or(|updated| updated.elapsed() >= UPDATE_EVERY);
         match self.updates.back().filter(|_| self.updated.is_some()) {
-            Some(last) if last.mark.block == tip || !is_due => self.continue_pass().await,
+            Some(last) if last.mark.block == tip || !is_due => self.continue_pass_or_complete(tip).await,
             _ => self.update(tip).await.map(|()| Step::Updated),
         }
+    }
+
+    /// What was missing may become known without a new block: internal transactions are indexed behind the tip.
+    async fn continue_pass_or_complete(&mut self, tip: BlockRef) -> Result<Step, FollowError> {
+        let step = self.continue_pass().await?;
+        let missing = self.unknown.accounts();
+        if step != Step::Nothing || missing.is_empty() {
+            return Ok(step);
+        }
+        self.unknown.find(&self.node, self.chain.as_ref(), tip).await?;
+        Ok(if self.unknown.accounts() == missing { Step::Nothing } else { Step::Updated })
     }
 
     pub(super) fn listing(&self) -> AccountListing {

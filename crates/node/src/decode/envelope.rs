@@ -70,12 +70,14 @@ fn revert_data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Byte
 /// A result whose type only the caller knows.
 pub(crate) type Decoded = Box<dyn Any + Send>;
 
+type DecodedOrNull = Result<Option<Decoded>, ResponseError>;
+
 /// How a result becomes a value: functions, so that what sends calls is compiled once and not for each type of result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Decoder {
-    result: fn(&str) -> Result<Option<Decoded>, ResponseError>,
+    result: fn(&str) -> DecodedOrNull,
     /// Reads the response and its result in one pass; None: the result is found first.
-    response: Option<fn(&[u8]) -> Result<Option<Decoded>, ResponseError>>,
+    response: Option<fn(&[u8]) -> DecodedOrNull>,
 }
 
 impl Decoder {
@@ -90,14 +92,14 @@ impl Decoder {
     }
 
     /// None if the result is null.
-    pub(crate) fn read(self, response: &[u8]) -> Result<Option<Decoded>, ResponseError> {
+    pub(crate) fn read(self, response: &[u8]) -> DecodedOrNull {
         if let Some(decode_response) = self.response {
             return decode_response(response);
         }
         decode::<LazyValue<'_>>(response)?.map_or(Ok(None), |result| self.read_result(result.as_raw_str()))
     }
 
-    pub(crate) fn read_result(self, result: &str) -> Result<Option<Decoded>, ResponseError> {
+    pub(crate) fn read_result(self, result: &str) -> DecodedOrNull {
         (self.result)(result)
     }
 }

@@ -104,7 +104,7 @@ async fn contract_calls_that_fail_hold_no_block_and_health_names_them() {
     })
     .await;
     node.wait_for(&explorer).await;
-    explorer.wait_for_log("trades of new pools are left out").await;
+    explorer.wait_for_log("trades of new pools are omitted").await;
     node.heal("eth_call");
     eventually("nothing is waited for", async || explorer.json("/health").await["waitingFor"].is_null().then_some(()))
         .await;
