@@ -73,7 +73,7 @@ async fn the_outcome_of_an_authorization_and_the_start_of_a_delegation_are_known
         let (applied, ignored) = ((json!(true), Value::Null), (json!(false), json!("other_nonce")));
         assert_eq!(outcomes(sent).await, [applied.clone(), ignored.clone(), ignored]);
         for hash in [again, other, replaced] {
-            assert_eq!(outcomes(hash).await, [applied.clone()]);
+            assert_eq!(outcomes(hash).await, std::slice::from_ref(&applied));
         }
         let page = explorer.get(&format!("/tx/{sent}")).await.text;
         assert!(page.contains("in effect") && page.contains("no effect: the account had another nonce"), "{page}");
