@@ -35,10 +35,10 @@ use crate::{
 const VERSION: &str = "0.8.20";
 /// Contracts that are verified: the first one while compilers are unpacked, one without and one with the attack.
 const VERIFIED: usize = 3;
-/// Machines are noisy: below these, it is not the attack.
-const FLOOR: Duration = Duration::from_millis(15);
+/// Machines are noisy: below these, it is not the attack. On a quiet one, the p99 is 14 ms with it.
+const FLOOR: Duration = Duration::from_millis(100);
 /// A verification waits for those of others that have begun, and each starts a compiler.
-const VERIFICATION_FLOOR: Duration = Duration::from_secs(15);
+const VERIFICATION_FLOOR: Duration = Duration::from_secs(60);
 /// Honest clients in a measurement. Each asks for everything once, so that none reaches a limit.
 const CLIENTS: u16 = 60;
 
