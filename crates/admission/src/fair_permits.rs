@@ -10,7 +10,7 @@ use std::{
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
-/// After so long, what a client has used counts half.
+/// What a client has used counts half after this time.
 const HALF_LIFE: Duration = Duration::from_secs(1);
 /// Less is forgotten.
 const NEGLIGIBLE: Duration = Duration::from_micros(50);
