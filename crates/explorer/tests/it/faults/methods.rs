@@ -25,12 +25,9 @@ async fn failing_traces_do_not_slow_down_the_sync() {
         println!("{fault:?}: {took:?} beside {without:?}");
         assert!(took < without * 2 + GRACE, "{fault:?}: {took:?} beside {without:?}");
         assert_eq!(explorer.json("/health").await["status"], "ok");
-        // The method is neither called for every block nor given up after the first.
-        assert!(
-            node.request_counts().methods["debug_traceBlockByNumber"] < 40,
-            "{fault:?}: {:?}",
-            node.request_counts()
-        );
+        // Six blocks are traced at once, each with five attempts, until two have failed; then few probe whether it works again.
+        let (calls, blocks) = (node.request_counts().methods["debug_traceBlockByNumber"], chain.head().number);
+        assert!((calls as u64) < blocks, "{fault:?}: {calls} calls for {blocks} blocks");
     }
 }
 
