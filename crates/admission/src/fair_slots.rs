@@ -2,6 +2,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     hash::Hash,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
@@ -13,6 +14,9 @@ const LEAVING_SHARE: usize = 8;
 pub struct SlotBounds {
     pub total: usize,
     pub per_client: usize,
+    /// When all slots are taken and no client holds more than others, the oldest holder loses its slot after this time. None if a
+    /// holder may keep it.
+    pub kept_for: Option<Duration>,
 }
 
 /// Why there is no slot.
@@ -20,14 +24,14 @@ pub struct SlotBounds {
 pub enum NoSlot {
     /// The client has reached its limit.
     ClientFull,
-    /// All slots are taken, and no client holds more than this one would.
+    /// All slots are taken, no client holds more than this one would, and no holder has been long enough.
     Full,
 }
 
 /// A limited number of slots for connections or streams, shared fairly between clients.
 ///
 /// When all are taken, a client that holds fewer slots than another gets one, and the client with the most slots loses its
-/// oldest. So no group of clients can lock out all others.
+/// oldest. So no client can lock out all others; where slots are kept for a limited time, no group of clients can.
 pub struct FairSlots<K: Hash + Eq + Copy> {
     bounds: SlotBounds,
     held: Arc<Mutex<Held<K>>>,
@@ -36,11 +40,16 @@ pub struct FairSlots<K: Hash + Eq + Copy> {
 struct Held<K> {
     next: u64,
     /// The slots of each client, oldest first.
-    clients: HashMap<K, BTreeMap<u64, CancellationToken>>,
+    clients: HashMap<K, BTreeMap<u64, Holder>>,
     /// Number of slots in `clients`.
     total: usize,
     /// Slots whose holders were evicted and have not released them yet.
     leaving: usize,
+}
+
+struct Holder {
+    since: Instant,
+    evicted: CancellationToken,
 }
 
 /// A slot, released when dropped.
@@ -67,7 +76,9 @@ impl<K: Hash + Eq + Copy> FairSlots<K> {
         }
         if held.total >= self.bounds.total {
             let may_evict = held.leaving < (self.bounds.total / LEAVING_SHARE).max(1);
-            if !may_evict || !held.evict_from_heaviest(own + 1) {
+            let kept_for = self.bounds.kept_for;
+            if !may_evict || !(held.evict_from_heaviest(own + 1) || kept_for.is_some_and(|time| held.evict_after(time)))
+            {
                 return Err(NoSlot::Full);
             }
         }
@@ -75,7 +86,8 @@ impl<K: Hash + Eq + Copy> FairSlots<K> {
         held.next += 1;
         held.total += 1;
         let evicted = CancellationToken::new();
-        held.clients.entry(client).or_default().insert(number, evicted.clone());
+        let holder = Holder { since: Instant::now(), evicted: evicted.clone() };
+        held.clients.entry(client).or_default().insert(number, holder);
         Ok(Slot { held: Arc::clone(&self.held), client, number, evicted })
     }
 }
@@ -86,9 +98,28 @@ impl<K: Hash + Eq + Copy> Held<K> {
         let heaviest = self.clients.iter().max_by_key(|(_, slots)| slots.len());
         let Some((client, _)) = heaviest.filter(|(_, slots)| slots.len() > more_than) else { return false };
         let client = *client;
-        let oldest = self.clients.get_mut(&client).and_then(BTreeMap::pop_first);
-        let Some((_, evicted)) = oldest else { return false };
-        evicted.cancel();
+        self.evict_oldest_of(client)
+    }
+
+    /// Evicts the oldest holder of all, if it has had its slot for this time.
+    fn evict_after(&mut self, time: Duration) -> bool {
+        let first = |(client, slots): (&K, &BTreeMap<u64, Holder>)| {
+            slots.first_key_value().map(|(number, holder)| (*number, holder.since, *client))
+        };
+        let oldest = self.clients.iter().filter_map(first).min_by_key(|(number, ..)| *number);
+        match oldest {
+            Some((_, since, client)) if since.elapsed() >= time => self.evict_oldest_of(client),
+            _ => false,
+        }
+    }
+
+    fn evict_oldest_of(&mut self, client: K) -> bool {
+        let slots = self.clients.get_mut(&client);
+        let Some((_, holder)) = slots.and_then(BTreeMap::pop_first) else { return false };
+        if self.clients.get(&client).is_some_and(BTreeMap::is_empty) {
+            self.clients.remove(&client);
+        }
+        holder.evicted.cancel();
         self.total -= 1;
         self.leaving += 1;
         true
@@ -143,7 +174,7 @@ mod tests {
     use super::*;
 
     fn slots(total: usize, per_client: usize) -> FairSlots<u32> {
-        FairSlots::new(SlotBounds { total, per_client })
+        FairSlots::new(SlotBounds { total, per_client, kept_for: None })
     }
 
     fn counts(slots: &FairSlots<u32>) -> (usize, usize, usize) {
@@ -194,5 +225,24 @@ mod tests {
         drop(held);
         assert!(slots.take(4).is_ok());
         drop(late);
+    }
+
+    #[test]
+    fn the_oldest_holder_makes_room_after_a_while() {
+        let slots = |kept_for| FairSlots::new(SlotBounds { total: 8, per_client: 8, kept_for: Some(kept_for) });
+        let patient = slots(Duration::from_hours(1));
+        let _held: Vec<_> = (0..8).map(|client| patient.take(client).unwrap()).collect();
+        assert_eq!(patient.take(9).err(), Some(NoSlot::Full));
+
+        let brief = slots(Duration::ZERO);
+        let mut held: Vec<_> = (0..8).map(|client| brief.take(client).unwrap()).collect();
+        let late = brief.take(9).expect("one of them has been long enough");
+        assert!(held[0].evicted.is_cancelled() && held[1..].iter().all(|slot| !slot.evicted.is_cancelled()));
+        assert_eq!(brief.take(10).err(), Some(NoSlot::Full), "the evicted slot is not released yet");
+        assert_eq!(counts(&brief), (8, 1, 8));
+        drop(held.remove(0));
+        assert!(brief.take(10).is_ok());
+        drop((held, late));
+        assert_eq!(counts(&brief), (0, 0, 0));
     }
 }

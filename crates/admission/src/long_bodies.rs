@@ -1,7 +1,7 @@
 //! Long bodies of requests: they take memory until they are parsed, and a processor while they are. Clients of the API, its dialects
 //! and the pages share both.
 
-use std::sync::LazyLock;
+use std::{sync::LazyLock, time::Duration};
 
 use axum::http::{
     HeaderMap,
@@ -17,7 +17,8 @@ use crate::{
 
 /// Longer bodies are long.
 pub const SHORT_BODY: usize = 64 << 10;
-const READ: SlotBounds = SlotBounds { total: 32, per_client: 4 };
+/// Who sends a body slowly makes room for others.
+const READ: SlotBounds = SlotBounds { total: 32, per_client: 4, kept_for: Some(Duration::from_secs(2)) };
 const PARSED: PermitBounds = PermitBounds { total: 1, per_client: 1, waiting_per_client: 8, stuck_after: None };
 
 static SLOTS: LazyLock<FairSlots<Client>> = LazyLock::new(|| FairSlots::new(READ));

@@ -2,7 +2,7 @@ use admission::{FairSlots, Slot, SlotBounds};
 use client_address::Client;
 
 /// The maximum number of open streams: each is a connection.
-const BOUNDS: SlotBounds = SlotBounds { total: 2_000, per_client: 32 };
+const BOUNDS: SlotBounds = SlotBounds { total: 2_000, per_client: 32, kept_for: None };
 
 /// The open streams of new blocks. When all slots are taken, a client with few streams replaces the oldest stream of the
 /// client with the most.

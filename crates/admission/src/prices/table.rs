@@ -326,7 +326,12 @@ const PRICES: &[Price] = &[
     Price { area: Area::Pages, route: "/search/suggest", work: PLAIN, note: "" },
     Price { area: Area::Pages, route: "/verify-ui/jobs/{id}", work: PLAIN, note: "" },
     Price { area: Area::Pages, route: "/robots.txt", work: PLAIN, note: "" },
-    Price { area: Area::Pages, route: "/sitemap.xml", work: PLAIN, note: "" },
+    Price {
+        area: Area::Pages,
+        route: "/sitemap.xml",
+        work: Work { rows: 50_000, ..PLAIN },
+        note: "names of at most so many files",
+    },
     Price { area: Area::Pages, route: "/repo-ui/{chain}/{address}", work: PLAIN, note: "" },
     Price { area: Area::Pages, route: "/txs", work: PLAIN, note: "" },
     Price { area: Area::Pages, route: "/blocks/{id}", work: PLAIN, note: "" },

@@ -44,7 +44,7 @@ impl ConnectionSlot {
 
 impl Connections {
     pub(super) fn new(limits: ConnectionLimits) -> Self {
-        let bounds = SlotBounds { total: limits.total.max(1), per_client: limits.per_client.max(1) };
+        let bounds = SlotBounds { total: limits.total.max(1), per_client: limits.per_client.max(1), kept_for: None };
         Self { slots: FairSlots::new(bounds), proxies: limits.proxies }
     }
 

@@ -19,8 +19,8 @@ use crate::{
     state::{App, WebState},
 };
 
-/// Blocks of one file: the limit of the protocol.
-const BLOCKS_PER_FILE: u64 = 50_000;
+/// Blocks of one file, a fifth of the limit of the protocol.
+const BLOCKS_PER_FILE: u64 = 10_000;
 /// Tokens or contracts of one file, which are read from the index.
 const ROWS_PER_FILE: u32 = 1_000;
 /// The limit of the protocol.
@@ -183,16 +183,16 @@ mod tests {
 
     #[test]
     fn the_files_cover_the_indexed_blocks_without_a_gap() {
-        for (first, tip) in [(0, 0), (0, 49_999), (0, 50_000), (49_999, 50_000), (120_003, 310_000)] {
+        for (first, tip) in [(0, 0), (0, 9_999), (0, 10_000), (9_999, 10_000), (24_003, 62_000)] {
             let files = first / BLOCKS_PER_FILE..=tip / BLOCKS_PER_FILE;
             let ranges: Vec<_> = files.map(|file| blocks_of(file, first, tip).unwrap()).collect();
             assert_eq!((*ranges[0].start(), *ranges[ranges.len() - 1].end()), (first, tip));
             assert!(ranges.windows(2).all(|pair| pair[0].end() + 1 == *pair[1].start()));
             assert!(ranges.iter().all(|range| range.end() - range.start() < BLOCKS_PER_FILE));
         }
-        assert_eq!(blocks_of(2, 120_003, 310_000), Some(120_003..=149_999));
+        assert_eq!(blocks_of(2, 24_003, 62_000), Some(24_003..=29_999));
         assert_eq!(
-            [blocks_of(1, 120_003, 310_000), blocks_of(7, 0, 310_000), blocks_of(u64::MAX, 0, 9)],
+            [blocks_of(1, 24_003, 62_000), blocks_of(7, 0, 62_000), blocks_of(u64::MAX, 0, 9)],
             [None, None, None]
         );
         assert_eq!((files_of(0), files_of(1_000), files_of(1_001)), (0..0, 0..1, 0..2));

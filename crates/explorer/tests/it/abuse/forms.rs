@@ -1,7 +1,11 @@
 //! Long forms, which take a while to parse.
 
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tokio::{io::AsyncWriteExt, net::TcpSocket};
+
 use super::{Scene, cost, is_refused};
-use crate::support::{Stopwatch, client::Answer, client::Client, key_request::KeyRequest};
+use crate::support::{Stopwatch, client::Answer, client::Client, eventually, key_request::KeyRequest};
 
 const LONG: usize = 7 << 20;
 
@@ -43,4 +47,35 @@ async fn a_key_in_a_long_form_counts_though_the_address_is_above_its_limit() {
     let answer = post(&client, form(&format!("apikey={key}&"), LONG)).await;
     assert!(!is_refused(&answer), "{}", answer.text);
     assert_eq!(answer.header("x-ratelimit-limit"), "100");
+}
+
+/// Forms that are sent slowly by as many clients as there are places for long bodies.
+#[tokio::test]
+async fn slow_senders_of_long_forms_lock_nobody_out() {
+    let scene = Scene::with(50).await;
+    let mut slow = Vec::new();
+    for number in 0..40 {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from((Ipv4Addr::new(127, 2, 1, number), 0))).unwrap();
+        let mut stream = socket.connect(scene.explorer.client().host().parse().unwrap()).await.unwrap();
+        let head = format!(
+            "POST /api HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {LONG}\r\n\r\n"
+        );
+        stream
+            .write_all(format!("{head}module=contract&action=verifysourcecode&sourceCode=").as_bytes())
+            .await
+            .unwrap();
+        slow.push(stream);
+    }
+    // Each client tries until it has a place: the slow ones lose theirs long before their time is over.
+    let watch = Stopwatch::start();
+    for number in 0..3 {
+        eventually("a place for a form", async || {
+            let answer = post(&scene.client(number), form("", 200 << 10)).await;
+            (answer.status != 429 && !is_refused(&answer)).then_some(())
+        })
+        .await;
+    }
+    watch.assert_within(8);
+    drop(slow);
 }
