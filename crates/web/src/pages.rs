@@ -24,6 +24,7 @@ mod sitemap;
 mod state_changes;
 mod token;
 mod tokens;
+mod trace;
 mod trades;
 mod transaction;
 mod transactions;

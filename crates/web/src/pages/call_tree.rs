@@ -8,7 +8,7 @@ use axum::{
 use contracts::{KnownInterface, standards};
 use node::TracedFrame;
 
-use super::transaction::{Traced, traced_hash};
+use super::trace::{Traced, traced_hash};
 use crate::{
     error::PageError,
     frame::{Frame, Section},

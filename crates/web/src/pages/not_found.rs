@@ -30,6 +30,11 @@ impl WebState {
     pub(super) async fn not_an_address(&self) -> Result<Response, PageError> {
         self.not_found("Not an address", "An address is 0x and 40 hexadecimal digits.").await
     }
+
+    pub(super) async fn not_a_transaction_hash(&self) -> Result<Response, PageError> {
+        let advice = "A transaction hash is 0x and 64 hexadecimal digits. Check that it was copied completely.";
+        self.not_found("Not a transaction hash", advice).await
+    }
 }
 
 pub(crate) async fn show_not_found(State(app): State<App>) -> Result<Response, PageError> {

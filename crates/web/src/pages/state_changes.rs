@@ -8,7 +8,7 @@ use axum::{
 use domain::U256;
 use node::{AccountChange, Change, SlotChange};
 
-use super::transaction::{Traced, traced_hash};
+use super::trace::{Traced, traced_hash};
 use crate::{
     error::PageError,
     frame::{Frame, Section},

@@ -1,8 +1,12 @@
 //! What a transaction paid.
 
-use domain::{Fee, Payment, Token, Transaction, U256};
+use domain::{BlockId, Fee, Payment, Token, Transaction, U256};
 
-use crate::view::{Amount, PageNames, TokenLink};
+use crate::{
+    error::PageError,
+    state::WebState,
+    view::{Amount, PageNames, TokenLink},
+};
 
 pub(super) struct FeeView {
     pub(super) total: Amount,
@@ -25,8 +29,19 @@ pub(super) struct FeePart {
 }
 
 impl FeeView {
+    /// None if the block was reverted after the transaction was read: it is not one without a base fee.
+    pub(super) async fn read(app: &WebState, tx: &Transaction, names: &PageNames) -> Result<Option<Self>, PageError> {
+        let Some(block) = app.chain.find_block(BlockId::Hash(tx.block_hash)).await? else { return Ok(None) };
+        let base_fee = block.base_fee_per_gas;
+        let token = match Fee::of(tx, base_fee).currency {
+            Some(token) => app.chain.find_token(token).await?,
+            None => None,
+        };
+        Ok(Some(Self::new(tx, base_fee, token.as_ref(), names)))
+    }
+
     /// The token is that in which the fee was paid, if it is indexed.
-    pub(super) fn new(tx: &Transaction, base_fee: Option<u128>, token: Option<&Token>, names: &PageNames) -> Self {
+    fn new(tx: &Transaction, base_fee: Option<u128>, token: Option<&Token>, names: &PageNames) -> Self {
         let fee = Fee::of(tx, base_fee);
         let decimals = token.and_then(|token| token.metadata.decimals);
         let amount = |amount: U256| match fee.currency {

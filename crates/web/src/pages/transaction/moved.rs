@@ -2,7 +2,13 @@
 
 use domain::{InternalTransaction, Outcome, Transaction, Transfer};
 
-use crate::view::{AddressLink, Amount, NftLink, PageNames, TokenLink, TransferRow};
+use super::events::Events;
+use crate::view::{AddressLink, Amount, NftLink, PageNames, PartOf, PartPager, TokenLink, TransferRow};
+
+pub(super) struct MovedView {
+    pub(super) rows: Vec<MovedRow>,
+    pub(super) pager: PartPager,
+}
 
 pub(super) struct MovedRow {
     pub(super) from: AddressLink,
@@ -15,9 +21,27 @@ pub(super) struct MovedRow {
     pub(super) kind: &'static str,
 }
 
+impl MovedView {
+    pub(super) fn new(
+        tx: &Transaction,
+        events: &Events,
+        internal: &[InternalTransaction],
+        path: &str,
+        names: &PageNames,
+    ) -> Self {
+        // The payments come first, so they are on the first page.
+        let payments = if events.part.is_first() { payments(tx, internal, names) } else { Vec::new() };
+        let of = PartOf { what: "Token transfers", path, name: "moved" };
+        Self {
+            rows: payments.into_iter().chain(transfers(&events.listed, names)).collect(),
+            pager: PartPager::new(events.part, events.transfers.total, of),
+        }
+    }
+}
+
 /// The value of the transaction, and what was paid in its calls. Nothing of a failed one moved, and of one with an unknown outcome
 /// nothing is certain.
-pub(super) fn payments(tx: &Transaction, internal: &[InternalTransaction], names: &PageNames) -> Vec<MovedRow> {
+fn payments(tx: &Transaction, internal: &[InternalTransaction], names: &PageNames) -> Vec<MovedRow> {
     if tx.outcome() != Outcome::Succeeded {
         return Vec::new();
     }
@@ -37,7 +61,7 @@ pub(super) fn payments(tx: &Transaction, internal: &[InternalTransaction], names
     value.into_iter().chain(inside).collect()
 }
 
-pub(super) fn transfers(listed: &[Transfer], names: &PageNames) -> Vec<MovedRow> {
+fn transfers(listed: &[Transfer], names: &PageNames) -> Vec<MovedRow> {
     let row = |transfer: &Transfer| {
         let TransferRow { from, to, amount, id, token, kind, .. } = TransferRow::new(transfer, names);
         MovedRow { from, to, amount, id, token: Some(token), kind }
