@@ -25,6 +25,35 @@ impl EventKind {
         }
     }
 
+    /// The name in messages, their headers and the API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tx => "tx",
+            Self::TokenTransfer => "token_transfer",
+            Self::Internal => "internal",
+            Self::Removed => "removed",
+            Self::Ping => "ping",
+        }
+    }
+
+    /// The name on pages.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Tx => "Transactions",
+            Self::TokenTransfer => "Token transfers",
+            Self::Internal => "Payments inside transactions",
+            Self::Removed => "Reverted events (reorgs)",
+            Self::Ping => "Tests",
+        }
+    }
+
+    /// The kinds that a webhook can subscribe to: a ping is sent whatever its subscription.
+    pub fn subscribable() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|kind| *kind != Self::Ping)
+    }
+
     pub(crate) fn bit(self) -> u8 {
         match self {
             Self::Tx => 1,

@@ -24,7 +24,6 @@ pub use clock::correct_clock;
 pub use dispatch::{ATTEMPT_TIMEOUT, DeliveryMetrics, Dispatcher, MAX_PARKED};
 pub use housekeeping::run_housekeeping;
 pub use matcher::Matcher;
-pub use payload::event_name;
 pub use registry::{ListedWebhook, Registered, Registration, Registry, RegistryError};
 pub use secrets::{EncryptionKey, EncryptionKeyError, Secret, Vault, VaultError};
 pub use wake::Wake;

@@ -61,18 +61,6 @@ struct PingData {
     webhook_id: WebhookId,
 }
 
-/// The name of an event kind in messages and their headers. The API uses the same names.
-#[must_use]
-pub fn event_name(kind: EventKind) -> &'static str {
-    match kind {
-        EventKind::Tx => "tx",
-        EventKind::TokenTransfer => "token_transfer",
-        EventKind::Removed => "removed",
-        EventKind::Ping => "ping",
-        EventKind::Internal => "internal",
-    }
-}
-
 pub(crate) fn tx(transaction: &Transaction, inclusion: Option<u32>) -> Bytes {
     let data = TxData {
         hash: format!("{:#x}", transaction.hash),
@@ -137,7 +125,7 @@ pub(crate) fn removed(delivery: &Delivery, retracted: &[u8]) -> Result<Bytes, St
     const INVALID: StoreError = StoreError::Corrupt("a message that is not one of ours");
     let mut retracted: Map<String, Value> = serde_json::from_slice(retracted).map_err(|_| INVALID)?;
     let Some(Value::Object(mut data)) = retracted.remove("data") else { return Err(INVALID) };
-    data.insert("removedEvent".to_owned(), event_name(delivery.kind).into());
+    data.insert("removedEvent".to_owned(), delivery.kind.name().into());
     data.insert("removedDelivery".to_owned(), delivery.id.to_string().into());
     let count = |count: &Value| count.as_u64().and_then(|count| u32::try_from(count).ok()).ok_or(INVALID);
     let inclusion = retracted.get("inclusion").map(count).transpose()?;
@@ -151,7 +139,7 @@ pub(crate) fn ping(webhook: WebhookId, now: UnixMillis) -> Bytes {
 
 fn serialize(kind: EventKind, timestamp: String, inclusion: Option<u32>, data: impl Serialize) -> Bytes {
     // Strings and numbers only: serialization cannot fail.
-    serde_json::to_vec(&Message { event: event_name(kind), timestamp, inclusion, data }).unwrap_or_default().into()
+    serde_json::to_vec(&Message { event: kind.name(), timestamp, inclusion, data }).unwrap_or_default().into()
 }
 
 #[cfg(test)]

@@ -8,10 +8,7 @@ use hyper::{
 };
 use ring::hmac;
 
-use crate::{
-    payload::event_name,
-    secrets::{Secret, Secrets},
-};
+use crate::secrets::{Secret, Secrets};
 
 const AGENT: HeaderValue = HeaderValue::from_static("Explorer-Webhook/1.0");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -38,7 +35,7 @@ pub(crate) fn headers(delivery: &ClaimedDelivery, secrets: &Secrets, now: UnixMi
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, JSON);
     headers.insert(USER_AGENT, AGENT);
-    headers.insert(EVENT, HeaderValue::from_static(event_name(delivery.kind)));
+    headers.insert(EVENT, HeaderValue::from_static(delivery.kind.name()));
     headers.insert(ATTEMPT, HeaderValue::from(delivery.attempt_count + 1));
     headers.insert(STANDARD_TIMESTAMP, HeaderValue::from(seconds));
     if delivery.dropped.unreported() > 0 {

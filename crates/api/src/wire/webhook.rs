@@ -10,8 +10,8 @@ use webhooks::{ListedWebhook, Registered, Secret};
 
 pub use self::{
     delivery::{Delivery, DeliveryAttempt, DeliveryList, DeliveryStatus, QueuedDelivery},
-    event_type::EventType,
-    requests::{NewWebhookRequest, ReceiverUrl, WantedEvent, WebhookChangeRequest},
+    event_type::{EventType, WantedEvent},
+    requests::{NewWebhookRequest, ReceiverUrl, WebhookChangeRequest},
 };
 use super::{Address, Timestamp};
 
@@ -143,16 +143,15 @@ impl DeletedWebhook {
 mod tests {
     use domain::EventKinds;
     use serde_json::json;
-    use webhooks::event_name;
 
     use super::{requests::wanted_event, *};
 
     #[test]
     fn events_have_the_same_names_in_responses_and_messages() {
         for kind in domain::EventKind::ALL {
-            assert_eq!(json!(EventType::from(kind)), event_name(kind));
+            assert_eq!(json!(EventType::from(kind)), kind.name());
             let wanted = (kind != domain::EventKind::Ping).then_some(kind);
-            assert_eq!(wanted_event(event_name(kind)), wanted);
+            assert_eq!(wanted_event(kind.name()), wanted);
         }
     }
 

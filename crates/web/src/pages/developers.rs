@@ -2,6 +2,7 @@
 
 use askama::Template;
 use axum::{extract::State, response::Response};
+use domain::EventKind;
 
 use crate::{
     assets::{Asset, DOCS_SCRIPT, DOCS_STYLE},
@@ -32,6 +33,7 @@ struct Docs {
 #[template(path = "webhooks.html")]
 struct Webhooks {
     frame: Frame,
+    event_kinds: Vec<EventKind>,
 }
 
 /// The requests come from the OpenAPI document, which a script reads.
@@ -57,5 +59,6 @@ pub(super) async fn show_webhooks(State(app): State<App>) -> Result<Response, Pa
         "Webhooks for {}: your server is notified of transactions and token transfers of addresses.",
         app.names.chain
     );
-    page(&Webhooks { frame: app.frame("Webhooks", Section::Webhooks).await.described(description).at("/webhooks") })
+    let frame = app.frame("Webhooks", Section::Webhooks).await.described(description).at("/webhooks");
+    page(&Webhooks { frame, event_kinds: EventKind::subscribable().collect() })
 }

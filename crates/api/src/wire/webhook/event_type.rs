@@ -6,7 +6,6 @@ use utoipa::{
     PartialSchema, ToSchema,
     openapi::{ObjectBuilder, RefOr, Schema, Type},
 };
-use webhooks::event_name;
 
 /// The type of an event, by its name in messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +19,7 @@ impl From<EventKind> for EventType {
 
 impl Serialize for EventType {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(event_name(self.0))
+        serializer.serialize_str(self.0.name())
     }
 }
 
@@ -32,6 +31,23 @@ impl ToSchema for EventType {
 
 impl PartialSchema for EventType {
     fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(EventKind::ALL.map(event_name))).into()
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(EventKind::ALL.map(EventKind::name))).into()
+    }
+}
+
+/// The type of an event that a webhook can subscribe to.
+#[derive(Debug)]
+pub struct WantedEvent;
+
+impl ToSchema for WantedEvent {
+    fn name() -> Cow<'static, str> {
+        "WantedEvent".into()
+    }
+}
+
+impl PartialSchema for WantedEvent {
+    fn schema() -> RefOr<Schema> {
+        let names = EventKind::subscribable().map(EventKind::name);
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).into()
     }
 }

@@ -1,7 +1,10 @@
-use domain::EventKinds;
-use utoipa::ToSchema;
-use webhooks::{Registration, event_name};
+use std::sync::LazyLock;
 
+use domain::{EventKind, EventKinds};
+use utoipa::ToSchema;
+use webhooks::Registration;
+
+use super::event_type::WantedEvent;
 use crate::{
     error::ApiError,
     params::{Fields, FromBody, parse_address},
@@ -35,15 +38,6 @@ pub struct NewWebhookRequest {
 )]
 pub struct ReceiverUrl(pub String);
 
-#[derive(Debug, ToSchema)]
-#[schema(rename_all = "snake_case")]
-pub enum WantedEvent {
-    Tx,
-    TokenTransfer,
-    Internal,
-    Removed,
-}
-
 impl FromBody for NewWebhookRequest {
     fn from_json(json: &[u8]) -> Result<Self, ApiError> {
         Fields::read(json, |fields| {
@@ -64,7 +58,7 @@ impl NewWebhookRequest {
             owner: self.owner_address,
             url: self.url,
             watched: self.watch_address.unwrap_or(self.owner_address),
-            events: self.event_types.unwrap_or_else(|| EventKinds::default().with(domain::EventKind::Tx)),
+            events: self.event_types.unwrap_or_else(|| EventKinds::default().with(EventKind::Tx)),
         }
     }
 }
@@ -101,21 +95,23 @@ impl From<WebhookChangeRequest> for domain::WebhookChange {
     }
 }
 
+static EVENT_TYPES_RULE: LazyLock<String> = LazyLock::new(|| {
+    let names: Vec<&str> = EventKind::subscribable().map(EventKind::name).collect();
+    let (last, others) = names.split_last().map_or(("", &[][..]), |(last, others)| (*last, others));
+    format!("must be a list of at least one of {} and {last}", others.join(", "))
+});
+
 fn event_types(fields: &mut Fields<'_>) -> Result<Option<EventKinds>, ApiError> {
     const FIELD: &str = "eventTypes";
-    let error = ApiError::InvalidParameter {
-        field: FIELD,
-        rule: "must be a list of at least one of tx, token_transfer, internal and removed",
-    };
+    let error = ApiError::InvalidParameter { field: FIELD, rule: &EVENT_TYPES_RULE };
     let Some(names) = fields.find_texts(FIELD)? else { return Ok(None) };
     let kinds: Option<EventKinds> = names.iter().map(|name| wanted_event(name)).collect();
     kinds.filter(|kinds| !kinds.is_empty()).ok_or(error).map(Some)
 }
 
 /// The event kind that a webhook can subscribe to by this name.
-pub(super) fn wanted_event(name: &str) -> Option<domain::EventKind> {
-    let mut wanted = domain::EventKind::ALL.into_iter().filter(|kind| *kind != domain::EventKind::Ping);
-    wanted.find(|kind| event_name(*kind) == name)
+pub(super) fn wanted_event(name: &str) -> Option<EventKind> {
+    EventKind::subscribable().find(|kind| kind.name() == name)
 }
 
 #[cfg(test)]
@@ -133,7 +129,7 @@ mod tests {
         let owner = format!("0x{}", "Aa".repeat(20));
         let registration = new_webhook(&json!({ "ownerAddress": owner, "url": "https://a.example/" })).unwrap();
         assert_eq!(registration.watched, registration.owner);
-        assert_eq!(registration.events.iter().collect::<Vec<_>>(), [domain::EventKind::Tx]);
+        assert_eq!(registration.events.iter().collect::<Vec<_>>(), [EventKind::Tx]);
     }
 
     #[test]
@@ -141,7 +137,7 @@ mod tests {
         let body = |types: serde_json::Value| json!({ "ownerAddress": format!("0x{}", "aa".repeat(20)), "url": "https://a.example/", "eventTypes": types });
         let registration = new_webhook(&body(json!(["removed", "token_transfer", "removed"]))).unwrap();
         let kinds: Vec<_> = registration.events.iter().collect();
-        assert_eq!(kinds, [domain::EventKind::TokenTransfer, domain::EventKind::Removed]);
+        assert_eq!(kinds, [EventKind::TokenTransfer, EventKind::Removed]);
         for types in [json!([]), json!(["ping"]), json!(["TX"]), json!("tx"), json!([1]), json!({}), json!([["tx"]])] {
             let problem = new_webhook(&body(types.clone())).unwrap_err().problem();
             assert_eq!((problem.status, problem.field.as_deref()), (400, Some("eventTypes")), "{types}");
