@@ -153,5 +153,5 @@ pub fn read_body(
 /// The client of a verification, for fair scheduling.
 #[must_use]
 pub fn verify_client(client: Client, owner: Option<Address>) -> VerifyClient {
-    VerifyClient { site: client.address(), owner }
+    VerifyClient { network: client.address(), owner }
 }

@@ -341,7 +341,7 @@ fn verify_code(error: &VerifyError) -> ProblemCode {
         VerifyError::NoCompiler(_) | VerifyError::Compilers(_) => ProblemCode::CompilerUnavailable,
         VerifyError::Node(_) => ProblemCode::NodeUnavailable,
         VerifyError::Store(_) => ProblemCode::StoreUnavailable,
-        VerifyError::TookTooLong => ProblemCode::DeadlineExceeded,
+        VerifyError::TimedOut => ProblemCode::DeadlineExceeded,
         VerifyError::Panicked(_) => ProblemCode::InternalError,
     }
 }

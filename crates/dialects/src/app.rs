@@ -40,6 +40,6 @@ impl App {
     pub(crate) async fn find_contract(&self, address: Address) -> Result<Option<VerifiedContract>, DialectError> {
         let tip = self.tip().await?;
         let Some(hash) = self.services.accounts.get(tip, address).await?.code.hash() else { return Ok(None) };
-        Ok(self.services.known.find(address, hash).await?)
+        Ok(self.services.verified_deployments.find(address, hash).await?)
     }
 }

@@ -12,7 +12,7 @@ use enrichment::{
 use node::NodeClient;
 use store::{ChainReader, SharedJobs, Store, VerifiedContracts};
 use tokio::sync::watch;
-use verification::{KnownContracts, VerificationJobs, Verifier, VerifierConfig, VerifierParts};
+use verification::{VerificationJobs, VerifiedDeployments, Verifier, VerifierConfig, VerifierParts};
 
 /// What services are made of.
 #[expect(missing_debug_implementations, reason = "traits without Debug")]
@@ -54,7 +54,7 @@ pub struct Services {
     /// Records of verified contracts.
     pub verified: Arc<dyn VerifiedContracts>,
     /// Verified contracts with the proof of their deployment.
-    pub known: Arc<KnownContracts>,
+    pub verified_deployments: Arc<VerifiedDeployments>,
     pub calls: Arc<ContractCalls>,
     /// Proxies and diamonds, cached by block.
     pub delegations: Arc<Delegations>,
@@ -96,7 +96,11 @@ impl Services {
             traces: Arc::new(TransactionTraces::new(node.clone())),
             nft_metadata: parts.nft_metadata,
             top_accounts: parts.top_accounts,
-            known: Arc::new(KnownContracts::new(node.clone(), Arc::clone(&chain), Arc::clone(&verified))),
+            verified_deployments: Arc::new(VerifiedDeployments::new(
+                node.clone(),
+                Arc::clone(&chain),
+                Arc::clone(&verified),
+            )),
             calls,
             delegations: Arc::new(delegations),
             interfaces: Arc::new(interfaces),

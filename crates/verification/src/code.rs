@@ -14,6 +14,6 @@ pub(crate) use auxdata::fuzzing;
 pub use compiled::{CompiledCode, CompiledContract, LibraryLink, Span};
 pub use metadata_hash::MetadataHash;
 pub(crate) use metadata_hash::{HashKind, PrefixHasher, hash_metadata};
-pub(crate) use nested::own_part;
+pub(crate) use nested::without_nested_code;
 pub(crate) use output::{CompilerOutput, OutputError};
 pub(crate) use vyper_footer::{VyperFooter, vyper_version_at_end_of};

@@ -16,7 +16,7 @@ use crate::{
     code::{CompilerOutput, OutputArtifacts},
     error::VerifyError,
     matching::{Difference, compare},
-    on_chain::{OnChain, wait_until_indexed},
+    on_chain::{FetchedCode, wait_until_indexed},
     record,
     search::{Files, Match, Settings},
 };
@@ -122,8 +122,8 @@ impl CompilationRecorder {
         now: UnixMillis,
     ) -> BoxFuture<'a, Result<VerifiedContract, NotRecorded>> {
         Box::pin(async move {
-            let on_chain = OnChain::read(&self.node, &*self.chain, address).await?;
-            let comparison = compare(&compilation.compiled, None, on_chain.deployed(address));
+            let on_chain = FetchedCode::read(&self.node, &*self.chain, address).await?;
+            let comparison = compare(&compilation.compiled, None, on_chain.deployed_at(address));
             let runtime = comparison.runtime.clone().map_err(NotRecorded::Differs)?;
             let found = Match {
                 runtime,

@@ -78,7 +78,7 @@ impl Compilers {
                 Ok(builds) => {
                     // A file name without a commit means the build of the release.
                     for one in &mut all {
-                        if let Some(build) = builds.iter().find(|build| build.is(&one.version)) {
+                        if let Some(build) = builds.iter().find(|build| build.satisfies(&one.version)) {
                             one.version = build.clone();
                         }
                     }

@@ -7,15 +7,15 @@ use domain::{CreationId, CreationProof, Deployment, VerifiedCode};
 
 use crate::matching::compare_creation;
 
-/// A contract creation with its creation code.
+/// The code that created a contract, with the constructor arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KnownCreation {
+pub(crate) struct CreationCode {
     pub(crate) id: CreationId,
     pub(crate) code: Bytes,
 }
 
 /// Compares the creation code of a contract with its verified code. A pure function.
-pub(crate) fn prove_deployment(code: &VerifiedCode, creation: &KnownCreation) -> Deployment {
+pub(crate) fn prove_deployment(code: &VerifiedCode, creation: &CreationCode) -> Deployment {
     let linked: BTreeMap<String, Address> = code.libraries.iter().cloned().collect();
     let compared = compare_creation(&code.creation, &code.abi, &creation.code, Some(&linked));
     let proof = compared.ok().map(|(found, arguments)| CreationProof {

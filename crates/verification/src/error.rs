@@ -21,7 +21,7 @@ pub enum VerifyError {
     #[error("{0}")]
     NoCompiler(String),
     #[error("the verification took too long")]
-    TookTooLong,
+    TimedOut,
     #[error("the verification panicked: {0}")]
     Panicked(String),
     #[error("cannot get or run the compiler")]
@@ -36,7 +36,9 @@ impl From<CompilersError> for VerifyError {
     fn from(error: CompilersError) -> Self {
         match error {
             CompilersError::Version(error) => Self::Version(error),
-            CompilersError::Missing(key) | CompilersError::Run(CompileError::Missing(key)) => Self::NoCompiler(key),
+            CompilersError::Missing(advice) | CompilersError::Run(CompileError::Missing(advice)) => {
+                Self::NoCompiler(advice)
+            }
             error => Self::Compilers(error),
         }
     }

@@ -1,7 +1,7 @@
 //! Verifications as jobs: they run to their end whether or not a client waits, and their results are stored.
 
-mod elsewhere;
 mod metrics;
+mod other_processes;
 
 use std::{
     collections::HashMap,
@@ -38,7 +38,7 @@ struct Shared {
     verifier: Verifier,
     records: Arc<dyn VerifiedContracts>,
     /// Set if other processes verify, too.
-    elsewhere: Option<Arc<dyn SharedJobs>>,
+    shared_jobs: Option<Arc<dyn SharedJobs>>,
     active: Mutex<Active>,
     metrics: VerificationMetrics,
 }
@@ -100,7 +100,7 @@ impl JobHandle {
         self.0.id
     }
 
-    /// Waits until the job ends. It goes on if this is dropped.
+    /// Waits until the job ends. It continues if this is dropped.
     pub fn wait(&self) -> BoxFuture<'_, Arc<JobEnd>> {
         Box::pin(async move { self.wait_for(|progress| progress.end.clone()).await })
     }
@@ -139,13 +139,13 @@ impl VerificationJobs {
     pub fn new(
         verifier: Verifier,
         records: Arc<dyn VerifiedContracts>,
-        elsewhere: Option<Arc<dyn SharedJobs>>,
+        shared_jobs: Option<Arc<dyn SharedJobs>>,
     ) -> Self {
         Self {
             shared: Arc::new(Shared {
                 verifier,
                 records,
-                elsewhere,
+                shared_jobs,
                 active: Mutex::default(),
                 metrics: VerificationMetrics::default(),
             }),
@@ -230,16 +230,16 @@ impl Shared {
     async fn run(self: Arc<Self>, job: Arc<Job>, enqueued: Enqueued, request: Arc<VerifyRequest>) {
         let started = Instant::now();
         // Before the job is stored: another process that finds it must not take it for an interrupted one.
-        if let Some(elsewhere) = &self.elsewhere
-            && let Err(error) = elsewhere.renew(job.id).await
+        if let Some(shared_jobs) = &self.shared_jobs
+            && let Err(error) = shared_jobs.renew(job.id).await
         {
-            tracing::warn!(%error, job = %job.id, "other processes do not know that a verification runs");
+            tracing::warn!(%error, job = %job.id, "cannot announce a running verification to other processes");
         }
         let (result, error) = match self.records.save_job(job.record()).await {
             Err(error) => self.verdict(&job, started, (Err(error.into()), None)),
             Ok(()) => {
                 job.progress.send_modify(|progress| progress.stored = true);
-                self.find_out(&job, started, enqueued, request).await
+                self.verify_or_wait(&job, started, enqueued, request).await
             }
         };
         let ended = VerificationJob { result: Some(result.clone()), ..job.record() };
@@ -247,10 +247,10 @@ impl Shared {
         if let Err(error) = &stored {
             tracing::warn!(%error, job = %job.id, "cannot store the result of a verification");
         }
-        if let Some(elsewhere) = &self.elsewhere
-            && let Err(error) = elsewhere.end(job.id).await
+        if let Some(shared_jobs) = &self.shared_jobs
+            && let Err(error) = shared_jobs.end(job.id).await
         {
-            tracing::debug!(%error, job = %job.id, "a verification counts as running until its lease ends");
+            tracing::debug!(%error, job = %job.id, "cannot end the lease of a verification; it counts as running until the lease expires");
         }
         let end = Arc::new(JobEnd { result, error: error.map(Arc::new) });
         job.progress.send_modify(|progress| progress.end = Some(end));
@@ -261,13 +261,18 @@ impl Shared {
         }
     }
 
-    fn verdict(&self, job: &Job, started: Instant, (outcome, compiling): Outcome) -> (JobResult, Option<VerifyError>) {
-        log(job, &outcome);
-        let (verdict, message) = describe(&outcome);
+    fn verdict(
+        &self,
+        job: &Job,
+        started: Instant,
+        (outcome, compiling_since): Outcome,
+    ) -> (JobResult, Option<VerifyError>) {
+        log_outcome(job, &outcome);
+        let (verdict, message) = describe_outcome(&outcome);
         self.metrics.record(&verdict, started.elapsed());
         let result = JobResult {
             finished_at: job.submitted_at.saturating_add(millis(started.elapsed())),
-            compilation_millis: compiling.map(|since| millis(since.elapsed())),
+            compilation_millis: compiling_since.map(|since| millis(since.elapsed())),
             verdict,
             message,
         };
@@ -276,8 +281,8 @@ impl Shared {
 
     /// The verdict, and when the compilations began. In a task of its own, so that a panic ends only this job.
     async fn verify(self: Arc<Self>, job: Arc<Job>, enqueued: Enqueued, request: Arc<VerifyRequest>) -> Outcome {
-        let compiling = Arc::new(Mutex::new(None));
-        let began = Arc::clone(&compiling);
+        let compiling_since = Arc::new(Mutex::new(None));
+        let began = Arc::clone(&compiling_since);
         let task = tokio::spawn(async move {
             let report = |stage: VerifyStage| {
                 if stage == VerifyStage::Compilation {
@@ -286,18 +291,18 @@ impl Shared {
                 job.progress.send_modify(|progress| progress.stage = stage);
             };
             let verified = self.verifier.verify(enqueued, &request, job.submitted_at, &report);
-            timeout(MAX_TIME, verified).await.unwrap_or(Err(VerifyError::TookTooLong))
+            timeout(MAX_TIME, verified).await.unwrap_or(Err(VerifyError::TimedOut))
         });
         let outcome = task.await.unwrap_or_else(|error| Err(VerifyError::Panicked(error.to_string())));
-        let compiling = *compiling.lock().unwrap_or_else(PoisonError::into_inner);
-        (outcome, compiling)
+        let compiling_since = *compiling_since.lock().unwrap_or_else(PoisonError::into_inner);
+        (outcome, compiling_since)
     }
 }
 
 /// The verdict, and when the compilations began.
 type Outcome = (Result<Verdict, VerifyError>, Option<Instant>);
 
-fn log(job: &Job, outcome: &Result<Verdict, VerifyError>) {
+fn log_outcome(job: &Job, outcome: &Result<Verdict, VerifyError>) {
     let address = job.address;
     match outcome {
         Ok(Verdict::Verified { contract, kept, .. }) => {
@@ -315,7 +320,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn describe(outcome: &Result<Verdict, VerifyError>) -> (JobVerdict, String) {
+fn describe_outcome(outcome: &Result<Verdict, VerifyError>) -> (JobVerdict, String) {
     match outcome {
         Ok(verdict) => (describe_verdict(verdict), verdict.message()),
         Err(error) => {
@@ -382,7 +387,7 @@ fn failure(error: &VerifyError) -> JobFailure {
         VerifyError::AlreadyRunning
         | VerifyError::ClientLimitReached
         | VerifyError::Busy
-        | VerifyError::TookTooLong
+        | VerifyError::TimedOut
         | VerifyError::Panicked(_) => JobFailure::Internal,
     }
 }

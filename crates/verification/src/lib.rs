@@ -2,7 +2,7 @@
 //!
 //! [`matching`] decides, as a pure function, whether compiled code is the code on the chain. [`settings`] searches for the
 //! compiler settings, [`compilers`] runs compilers on untrusted sources, [`Verifier`] combines the three, and
-//! [`VerificationJobs`] runs it. [`KnownContracts`] finds what is verified.
+//! [`VerificationJobs`] runs it. [`VerifiedDeployments`] finds what is verified.
 
 mod code;
 mod compilation;
@@ -14,7 +14,6 @@ mod error;
 #[allow(clippy::expect_used, clippy::indexing_slicing, reason = "a fuzz target panics if a property does not hold")]
 pub mod fuzzing;
 mod jobs;
-mod known;
 mod license;
 pub mod matching;
 mod on_chain;
@@ -27,6 +26,7 @@ mod shortened;
 #[cfg(test)]
 mod soundness;
 mod sources;
+mod verified_deployments;
 mod verifier;
 
 pub use code::{Auxdata, CompiledCode, CompiledContract, LibraryLink, MetadataHash, OutputArtifacts, Span};
@@ -38,11 +38,11 @@ pub use compilers::{
 pub use config::VerifierConfig;
 pub use error::VerifyError;
 pub use jobs::{JobEnd, JobHandle, JobStatus, VerificationJobs, VerificationMetrics};
-pub use known::KnownContracts;
 pub use license::is_license;
 pub use queue::{Allowance, QueueConfig, VerifyClient};
 pub use request::{OptimizerChoice, VerifyRequest};
-pub use search::{FunctionsDiffer, Refusal, Stopped, Tried};
+pub use search::{FunctionDifference, Refusal, SearchExtent, StopReason};
 pub use shortened::shortened;
 pub use sources::{MissingSource, Sources, SourcesError};
+pub use verified_deployments::VerifiedDeployments;
 pub use verifier::{Verdict, Verifier, VerifierParts, VerifyStage};

@@ -14,7 +14,7 @@ mod tests;
 mod vyper;
 
 use alloy_primitives::Bytes;
-pub use code_match::{CodeMatch, Deployed};
+pub use code_match::{CodeMatch, DeployedCode};
 pub(crate) use creation::{compare_creation, creation_template};
 pub use difference::Difference;
 use domain::Language;
@@ -62,7 +62,7 @@ impl Comparison {
 /// `altered` is the same contract compiled from sources that differ only by a space: it differs from `compiled` exactly
 /// where metadata is. It is needed for code that contains the metadata of other contracts that it creates.
 #[must_use]
-pub fn compare(compiled: &CompiledContract, altered: Option<&CompiledContract>, chain: Deployed<'_>) -> Comparison {
+pub fn compare(compiled: &CompiledContract, altered: Option<&CompiledContract>, chain: DeployedCode<'_>) -> Comparison {
     let runtime = match compiled.language {
         Language::Solidity => runtime::compare(compiled, altered, chain),
         Language::Vyper => vyper::compare_runtime(compiled, chain),

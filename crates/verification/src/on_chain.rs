@@ -1,4 +1,4 @@
-//! The contract on the chain that sources are compared with.
+//! The code on the chain that sources are compared with.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use domain::Code;
 use node::{CallBlock, NodeClient};
 use store::{ChainReader, StoreError};
 
-use crate::{deployment::KnownCreation, error::VerifyError, matching::Deployed};
+use crate::{deployment::CreationCode, error::VerifyError, matching::DeployedCode};
 
-pub(crate) struct OnChain {
+pub(crate) struct FetchedCode {
     pub(crate) runtime: Bytes,
-    pub(crate) creation: Option<KnownCreation>,
+    pub(crate) creation: Option<CreationCode>,
 }
 
-impl OnChain {
-    /// The code at an address, and the code that created it, if both the index and the node know the creation.
+impl FetchedCode {
+    /// The runtime code at an address, and its creation code if both the index and the node know the creation.
     pub(crate) async fn read(
         node: &NodeClient,
         chain: &dyn ChainReader,
@@ -32,12 +32,12 @@ impl OnChain {
         };
         let id = creation.id();
         let code = node.find_creation_code(address, id).await?;
-        Ok(Self { runtime, creation: code.map(|code| KnownCreation { id, code }) })
+        Ok(Self { runtime, creation: code.map(|code| CreationCode { id, code }) })
     }
 
-    pub(crate) fn deployed(&self, address: Address) -> Deployed<'_> {
+    pub(crate) fn deployed_at(&self, address: Address) -> DeployedCode<'_> {
         let creation = self.creation.as_ref().map(|creation| creation.code.as_ref());
-        Deployed { address, runtime: &self.runtime, creation }
+        DeployedCode { address, runtime: &self.runtime, creation }
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 pub use scheduler::{Allowance, QueueConfig, VerifyClient};
-use scheduler::{Full, Scheduler, Ticket};
+use scheduler::{QueueFull, Scheduler, Ticket};
 use tokio::sync::Notify;
 
 use crate::error::VerifyError;
@@ -40,10 +40,10 @@ impl Queue {
     /// Joins the queue. The entry does not block others until it is ready.
     pub(crate) fn join(&self, client: VerifyClient) -> Result<QueueEntry, VerifyError> {
         let ticket = self.shared.scheduler().join(client).map_err(|full| match full {
-            Full::ClientLimit => VerifyError::ClientLimitReached,
-            Full::TotalLimit => VerifyError::Busy,
+            QueueFull::ClientLimit => VerifyError::ClientLimitReached,
+            QueueFull::TotalLimit => VerifyError::Busy,
         })?;
-        // It may have taken the place of one that waits.
+        // It may have evicted a waiting one.
         self.shared.changed.notify_waiters();
         Ok(QueueEntry { shared: Arc::clone(&self.shared), ticket })
     }
@@ -56,7 +56,7 @@ impl Shared {
 }
 
 impl QueueEntry {
-    /// Marks the entry as ready and waits until it is scheduled to run; an error if another client needed its place.
+    /// Marks the entry as ready and waits until it is scheduled to run; an error if it was evicted for another client.
     pub(crate) async fn wait_until_running(&self) -> Result<(), VerifyError> {
         self.shared.scheduler().make_ready(self.ticket);
         loop {
@@ -100,8 +100,8 @@ mod tests {
 
     use super::*;
 
-    fn client(site: u8) -> VerifyClient {
-        VerifyClient { site: IpAddr::from([192, 0, 2, site]), owner: None }
+    fn client(network: u8) -> VerifyClient {
+        VerifyClient { network: IpAddr::from([192, 0, 2, network]), owner: None }
     }
 
     #[tokio::test]

@@ -11,10 +11,10 @@ use store::{Kept, StoreError, VerifiedContracts};
 use crate::{
     CompilerVersion,
     code::OutputArtifacts,
-    deployment::{KnownCreation, prove_deployment},
+    deployment::{CreationCode, prove_deployment},
     license::spdx_identifier,
     matching::{Comparison, creation_template},
-    on_chain::OnChain,
+    on_chain::FetchedCode,
     request::VerifyRequest,
     search::Match,
 };
@@ -38,7 +38,7 @@ pub(crate) struct Context<'a> {
     /// Counts only if the source names none, since that one is proven with it.
     pub(crate) license: Option<&'a str>,
     pub(crate) compiler: &'a CompilerVersion,
-    pub(crate) on_chain: &'a OnChain,
+    pub(crate) on_chain: &'a FetchedCode,
     pub(crate) artifacts: OutputArtifacts,
     pub(crate) now: UnixMillis,
 }
@@ -101,7 +101,7 @@ fn documented_license(devdoc: &str) -> Option<String> {
 pub(crate) async fn store(
     records: &dyn VerifiedContracts,
     contract: VerifiedContract,
-    creation: Option<&KnownCreation>,
+    creation: Option<&CreationCode>,
 ) -> Result<Kept, StoreError> {
     let (address, code_hash) = (contract.address, contract.code.code_hash);
     if let (Some(known), Some(creation)) = (records.find_verified(address, code_hash).await?, creation) {
@@ -111,7 +111,7 @@ pub(crate) async fn store(
 }
 
 /// What the match does not prove.
-pub(crate) fn note(comparison: &Comparison, on_chain: &OnChain, request: &VerifyRequest) -> Option<String> {
+pub(crate) fn note(comparison: &Comparison, on_chain: &FetchedCode, request: &VerifyRequest) -> Option<String> {
     let mut notes = Vec::new();
     match &comparison.creation {
         None if on_chain.creation.is_none() => {

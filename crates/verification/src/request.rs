@@ -4,7 +4,7 @@ use alloy_primitives::{Address, Bytes};
 
 use crate::{
     CompilerVersion,
-    settings::{EvmVersion, Given},
+    settings::{EvmVersion, RequestedSettings},
     sources::Sources,
 };
 
@@ -33,8 +33,8 @@ pub struct OptimizerChoice {
 }
 
 impl VerifyRequest {
-    pub(crate) fn given(&self) -> Given {
-        Given {
+    pub(crate) fn requested_settings(&self) -> RequestedSettings {
+        RequestedSettings {
             optimizer: self.optimizer.enabled,
             runs: self.optimizer.runs,
             evm_version: self.evm_version,

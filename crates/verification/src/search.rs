@@ -8,7 +8,7 @@ mod solidity;
 mod vyper;
 
 pub(crate) use found::{Files, Match, SearchResult, Settings};
-pub use refusal::{Refusal, Stopped, Tried};
-pub use selectors::FunctionsDiffer;
+pub use refusal::{Refusal, SearchExtent, StopReason};
+pub use selectors::FunctionDifference;
 pub(crate) use solidity::{SoliditySearch, compile_artifacts};
 pub(crate) use vyper::{VyperSearch, describe_match};

@@ -14,7 +14,7 @@ mod paths;
 mod source_hashes;
 mod template;
 
-pub(crate) use candidates::{Candidates, Given, Trial};
+pub(crate) use candidates::{Candidates, RequestedSettings, TrialOutcome};
 pub use choice::{Optimizer, SettingsChoice};
 pub use evm_version::EvmVersion;
 pub use fingerprint::Fingerprint;

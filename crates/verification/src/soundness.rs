@@ -16,9 +16,9 @@ use store_embedded::{EmbeddedStore, StoreOptions};
 use crate::{
     CompiledCode, CompiledContract, LibraryLink, MetadataHash,
     code::{HashKind, OutputArtifacts, hash_metadata},
-    deployment::{KnownCreation, prove_deployment},
-    matching::{Comparison, Deployed, compare},
-    on_chain::OnChain,
+    deployment::{CreationCode, prove_deployment},
+    matching::{Comparison, DeployedCode, compare},
+    on_chain::FetchedCode,
     record,
     search::Match,
 };
@@ -128,7 +128,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 #[derive(Debug, Clone)]
 struct DeployedContract {
     runtime: Bytes,
-    creation: KnownCreation,
+    creation: CreationCode,
 }
 
 /// A chain, the store of the service, and everything that was ever proven.
@@ -195,7 +195,7 @@ impl World {
             .collect();
         for ((address, runtime, creation), tx) in created.into_iter().zip(&transactions) {
             let id = CreationId { tx_hash: tx.hash, block_hash: block.hash };
-            deployed.insert(address, DeployedContract { runtime, creation: KnownCreation { id, code: creation } });
+            deployed.insert(address, DeployedContract { runtime, creation: CreationCode { id, code: creation } });
         }
         let involved =
             transactions.iter().filter_map(|tx| Some(Involvement { tx_index: 0, address: tx.created? })).collect();
@@ -267,9 +267,9 @@ impl World {
         let Some(deployed) = self.deployed().get(&address).cloned() else { return };
         let compiled = self.sources[source].clone();
         let on_chain =
-            OnChain { runtime: deployed.runtime.clone(), creation: traces.then(|| deployed.creation.clone()) };
+            FetchedCode { runtime: deployed.runtime.clone(), creation: traces.then(|| deployed.creation.clone()) };
         let creation = on_chain.creation.as_ref().map(|creation| creation.code.as_ref());
-        let comparison = compare(&compiled, None, Deployed { address, runtime: &on_chain.runtime, creation });
+        let comparison = compare(&compiled, None, DeployedCode { address, runtime: &on_chain.runtime, creation });
         let Ok(runtime) = comparison.runtime.clone() else { return };
         let hash = keccak256(&deployed.runtime);
         if !self.proven.contains(&(address, hash)) {
@@ -296,7 +296,7 @@ impl World {
     fn direct(&self, name: &str, address: Address, deployed: &DeployedContract) -> Comparison {
         let source = self.sources.iter().find(|source| source.name == name).unwrap();
         let creation = Some(deployed.creation.code.as_ref());
-        compare(source, None, Deployed { address, runtime: &deployed.runtime, creation })
+        compare(source, None, DeployedCode { address, runtime: &deployed.runtime, creation })
     }
 
     /// Compares everything that the service claims with a direct comparison.
@@ -374,7 +374,7 @@ fn every_case_occurs() {
         .iter()
         .map(|source| {
             let honest = &sources[0];
-            compare(source, None, Deployed { address: address(0), runtime: &honest.runtime.bytes, creation: None })
+            compare(source, None, DeployedCode { address: address(0), runtime: &honest.runtime.bytes, creation: None })
                 .verdict()
         })
         .collect();

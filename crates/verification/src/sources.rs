@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use domain::Language;
 pub use error::{MissingSource, SourcesError};
 use files::{check_names, without_bom};
-use metadata_json::Described;
+use metadata_json::DescribedSources;
 use serde_json::{Map, Value};
 pub(crate) use variants::variants;
 pub(crate) use vyper::{LAYOUT_OVERRIDES, contract_name, is_abi, is_contract};
@@ -93,8 +93,8 @@ impl Sources {
         Self { files, settings: None, target: None, language: None, unnamed: false }
     }
 
-    fn from_metadata(described: Described) -> Self {
-        let Described { files, settings, target } = described;
+    fn from_metadata(described: DescribedSources) -> Self {
+        let DescribedSources { files, settings, target } = described;
         Self { settings: Some(settings), target, language: Some(Language::Solidity), ..Self::from_files(files) }
     }
 

@@ -19,7 +19,7 @@ use crate::{
     compilers::CpuBudget,
     config::VerifierConfig,
     error::VerifyError,
-    on_chain::{self, OnChain},
+    on_chain::{self, FetchedCode},
     queue::{Queue, QueueEntry, VerifyClient},
     record,
     request::VerifyRequest,
@@ -66,7 +66,7 @@ pub enum VerifyStage {
     /// Its own compilations.
     Compilation,
     /// Another process, which runs it or an equal one.
-    Elsewhere,
+    OtherProcess,
 }
 
 impl fmt::Display for VerifyStage {
@@ -76,7 +76,7 @@ impl fmt::Display for VerifyStage {
             Self::Compiler(version) => write!(f, "the compiler {version}, which is downloaded if it is missing"),
             Self::Slot => f.write_str("other verifications to finish"),
             Self::Compilation => f.write_str("the compiler, which compiles the source"),
-            Self::Elsewhere => f.write_str("another process of this service, which verifies the source"),
+            Self::OtherProcess => f.write_str("another process of this service, which verifies the source"),
         }
     }
 }
@@ -155,7 +155,7 @@ impl Verifier {
     ) -> Result<Verdict, VerifyError> {
         tracing::debug!(address = %request.address, "verification queued");
         report(VerifyStage::Chain);
-        let on_chain = OnChain::read(&self.node, &*self.chain, request.address).await?;
+        let on_chain = FetchedCode::read(&self.node, &*self.chain, request.address).await?;
         if let Some(target) = minimal_proxy_target(&on_chain.runtime) {
             return Ok(Verdict::Refused(Refusal::MinimalProxy { target }));
         }
@@ -169,7 +169,7 @@ impl Verifier {
         enqueued.entry.wait_until_running().await?;
         report(VerifyStage::Compilation);
         let session = self.compilers.session(compiler, CpuBudget::new(self.config.cpu_time));
-        let chain = on_chain.deployed(request.address);
+        let chain = on_chain.deployed_at(request.address);
         let searched = match request.compiler.language() {
             Language::Solidity => SoliditySearch::new(&session, request, chain, &self.config).run().await?,
             Language::Vyper => VyperSearch::new(&session, request, chain, &self.config).run().await?,
@@ -193,7 +193,7 @@ impl Verifier {
     /// compile.
     fn begin(&self, client: VerifyClient, address: Address) -> Result<RunningGuard, VerifyError> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (client.site, address);
+        let key = (client.network, address);
         if !running.insert(key) {
             return Err(VerifyError::AlreadyRunning);
         }

@@ -63,7 +63,7 @@ async fn get_contract(
     _permit: NodeCall,
 ) -> Result<JsonResponse<wire::VerifiedContract>, ApiError> {
     let hash = code_hash(&app, address).await?;
-    let contract = app.known.find(address, hash).await?.ok_or(ApiError::ContractNotVerified)?;
+    let contract = app.verified_deployments.find(address, hash).await?.ok_or(ApiError::ContractNotVerified)?;
     // The sources are useful even if the node cannot resolve the proxy now, which the response says.
     let delegation = app.delegations.find_delegation(address).await;
     let delegation = delegation.inspect_err(|error| tracing::debug!(%error, "proxy unknown")).ok();

@@ -1,6 +1,6 @@
 /// The contract's own code without the code of contracts that it creates. A heuristic: embedded code follows a STOP or
 /// INVALID and starts by setting the free memory pointer.
-pub(crate) fn own_part(code: &[u8]) -> &[u8] {
+pub(crate) fn without_nested_code(code: &[u8]) -> &[u8] {
     let begins_nested = |window: &[u8]| {
         matches!(window, [0x00 | 0xfe, 0x60, _, 0x60, 0x40, 0x52, ..] | [0x00 | 0xfe, 0x60, _, 0x80, 0x60, 0x40, 0x52])
     };
@@ -16,10 +16,10 @@ mod tests {
 
     #[test]
     fn embedded_contracts_are_cut_off() {
-        assert_eq!(own_part(&hex!("6080604052600056fe608060405260018080")), hex!("6080604052600056"));
-        assert_eq!(own_part(&hex!("6080604052600056fe60a0806040526001")), hex!("6080604052600056"));
+        assert_eq!(without_nested_code(&hex!("6080604052600056fe608060405260018080")), hex!("6080604052600056"));
+        assert_eq!(without_nested_code(&hex!("6080604052600056fe60a0806040526001")), hex!("6080604052600056"));
         for whole in [hex!("6080604052600056608060405201").as_slice(), &hex!("fe60"), &[]] {
-            assert_eq!(own_part(whole), whole);
+            assert_eq!(without_nested_code(whole), whole);
         }
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn keccak(bytes: &[u8]) -> String {
     keccak256(bytes).to_string()
 }
 
-pub(super) fn must_be(what: &str, found: String, expected: &str) -> Result<(), CompilersError> {
+pub(super) fn check_checksum(what: &str, found: String, expected: &str) -> Result<(), CompilersError> {
     if found == expected {
         return Ok(());
     }
@@ -89,7 +89,7 @@ pub(super) fn check_stored(path: &Path) -> Result<(), CompilersError> {
         Err(error) => return Err(CompilersError::Storage(error)),
     };
     let content = fs::read(path).map_err(CompilersError::Storage)?;
-    must_be(&path.display().to_string(), sha256(&content), expected.trim())
+    check_checksum(&path.display().to_string(), sha256(&content), expected.trim())
 }
 
 #[cfg(test)]

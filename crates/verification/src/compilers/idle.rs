@@ -63,7 +63,7 @@ impl IdleWorkers {
 
     /// Adds a worker and evicts the oldest ones over the limits. A dropped worker is terminated.
     pub(super) fn put(&self, worker: Worker) {
-        let bytes = worker.resident().unwrap_or(ASSUMED_BYTES);
+        let bytes = worker.resident_bytes().unwrap_or(ASSUMED_BYTES);
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if bytes > self.limits.bytes || self.limits.workers == 0 {
             return;

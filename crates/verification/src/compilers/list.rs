@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 
 use super::{
     CompilerVersion, CompilersError,
-    checksum::{keccak, must_be, sha256},
+    checksum::{check_checksum, keccak, sha256},
 };
 
 const TIMEOUT: Duration = Duration::from_secs(180);
@@ -72,8 +72,8 @@ impl BuildList {
             return Err(CompilersError::FetchFailed("the list contains a path outside of its folder".to_owned()));
         }
         let content = download(&format!("{}/{}", self.url, build.path), TIMEOUT).await?;
-        must_be(&build.path, sha256(&content), &build.sha256)?;
-        must_be(&build.path, keccak(&content), &build.keccak256)?;
+        check_checksum(&build.path, sha256(&content), &build.sha256)?;
+        check_checksum(&build.path, keccak(&content), &build.keccak256)?;
         Ok(if build.path.ends_with(".js") { Program::Soljson(content) } else { Program::Native(content) })
     }
 

@@ -15,7 +15,7 @@ const SWITCH_IN_SETTINGS: Release = (0, 7, 6);
 const CONTRACTS_IN_SETTINGS: Release = (0, 8, 4);
 
 /// Disables the model checker in the settings, overriding what they contain.
-pub(crate) fn switch_off(settings: &mut Map<String, Value>, release: Release) {
+pub(crate) fn disable(settings: &mut Map<String, Value>, release: Release) {
     settings.remove("modelCheckerSettings");
     settings.remove("modelChecker");
     if release >= CONTRACTS_IN_SETTINGS {
@@ -26,7 +26,7 @@ pub(crate) fn switch_off(settings: &mut Map<String, Value>, release: Release) {
 }
 
 /// Disables the model checker in standard JSON input for compilers that have the switch outside of the settings.
-pub(super) fn switch_off_outside_settings(input: String, release: Release) -> String {
+pub(super) fn disable_outside_settings(input: String, release: Release) -> String {
     match input.strip_prefix('{') {
         Some(rest) if (SWITCH_OUTSIDE_SETTINGS..SWITCH_IN_SETTINGS).contains(&release) => {
             format!(r#"{{"modelCheckerSettings":{{"engine":"none"}},{rest}"#)
@@ -44,7 +44,7 @@ mod tests {
         let given = json!({ "modelChecker": { "engine": "all", "timeout": 0 }, "viaIR": true });
         let settings = |release| {
             let mut settings = given.as_object().unwrap().clone();
-            switch_off(&mut settings, release);
+            disable(&mut settings, release);
             Value::from(settings)
         };
         assert_eq!(settings((0, 8, 20))["modelChecker"]["contracts"], json!({ "-": ["-"] }));
@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(settings((0, 7, 5)), json!({ "viaIR": true }));
         let input = json!({ "language": "Solidity" }).to_string();
         let outside =
-            |release| serde_json::from_str::<Value>(&switch_off_outside_settings(input.clone(), release)).unwrap();
+            |release| serde_json::from_str::<Value>(&disable_outside_settings(input.clone(), release)).unwrap();
         assert_eq!(outside((0, 7, 4))["modelCheckerSettings"], json!({ "engine": "none" }));
         assert_eq!(outside((0, 7, 6)), json!({ "language": "Solidity" }));
         assert_eq!(outside((0, 7, 3)), json!({ "language": "Solidity" }));

@@ -12,7 +12,7 @@ use tokio::{sync::Mutex, time::timeout};
 
 use super::{
     CompilerVersion, CompilersError,
-    checksum::{integrity, must_be},
+    checksum::{check_checksum, integrity},
     disk_cache::TemporaryFolder,
     pinned::{self, Package},
     process::{is_missing, output},
@@ -80,7 +80,7 @@ impl Npm {
         self.run(&["pack", &name, "--silent", "--ignore-scripts", "--prefer-offline"], temporary.path()).await?;
         let archive = temporary.path().join(format!("solc-{}.tgz", package.version));
         let archive = tokio::fs::read(&archive).await.map_err(CompilersError::Storage)?;
-        must_be(&name, integrity(&archive), &package.integrity)?;
+        check_checksum(&name, integrity(&archive), &package.integrity)?;
         let work = tokio::task::spawn_blocking(move || unpack(&archive));
         work.await.map_err(std::io::Error::other).flatten().map_err(CompilersError::Storage)
     }

@@ -114,8 +114,8 @@ impl Inventory {
             listed.map_err(CompilersError::Storage)?.into_iter().flatten().collect();
         let known = self.known();
         for (version, found) in &mut local {
-            if let Some(own) = known.reported.get(found.path()) {
-                *version = own.clone();
+            if let Some(reported) = known.reported.get(found.path()) {
+                *version = reported.clone();
             }
         }
         Ok(local)
@@ -127,13 +127,13 @@ impl Inventory {
 
     fn find_ready(&self, wanted: &CompilerVersion) -> Option<Arc<Compiler>> {
         let known = self.known();
-        known.ready.values().find(|one| one.version.is(wanted) && one.program.path().is_file()).cloned()
+        known.ready.values().find(|one| one.version.satisfies(wanted) && one.program.path().is_file()).cloned()
     }
 
     /// Resolves a version to one build. Nothing is downloaded for a version that does not exist.
     async fn choose(&self, wanted: &CompilerVersion) -> Result<Choice, CompilersError> {
         let mut local = self.local().await?;
-        if let Some(index) = local.iter().position(|(version, _)| version.is(wanted)) {
+        if let Some(index) = local.iter().position(|(version, _)| version.satisfies(wanted)) {
             let (version, found) = local.swap_remove(index);
             return Ok(Choice::File(version, found));
         }
@@ -142,19 +142,19 @@ impl Inventory {
         let mut builds = self.source.find(wanted).await?;
         {
             let known = self.known();
-            if let Some((_, own)) = builds.iter().find_map(|build| known.mislabelled.get_key_value(build)) {
-                let why = format!("at the compiler source, the file of that name is {}", own.short());
+            if let Some((_, reported)) = builds.iter().find_map(|build| known.mislabelled.get_key_value(build)) {
+                let why = format!("at the compiler source, the file of that name is {}", reported.short());
                 return Err(VersionError::Unavailable { release: wanted.short(), why }.into());
             }
         }
         // A build without a known commit is among the local ones if any of its release is, with another commit.
         builds.retain(|build| build.commit().is_some() || others.is_empty());
-        if let Some(index) = builds.iter().position(|build| build.is(wanted)) {
+        if let Some(index) = builds.iter().position(|build| build.satisfies(wanted)) {
             return Ok(Choice::Fetch(builds.swap_remove(index)));
         }
         others.append(&mut builds);
-        if let Some(own) = others.into_iter().next() {
-            return Err(VersionError::OtherCommit { wanted: wanted.clone(), own }.into());
+        if let Some(actual) = others.into_iter().next() {
+            return Err(VersionError::OtherCommit { wanted: wanted.clone(), actual }.into());
         }
         if let Some(why) = self.source.why_unavailable(wanted) {
             return Err(VersionError::Unavailable { release: wanted.short(), why: why.to_owned() }.into());
@@ -163,7 +163,7 @@ impl Inventory {
         available.extend(self.source.all().await?);
         available.retain(CompilerVersion::is_release);
         if wanted.language() == Language::Vyper && available.iter().all(|one| one.language() != Language::Vyper) {
-            return Err(CompilersError::Missing(no_vyper(wanted)));
+            return Err(CompilersError::Missing(no_vyper_advice(wanted)));
         }
         Err(VersionError::unknown(wanted, available).into())
     }
@@ -205,14 +205,14 @@ impl Inventory {
 
     /// Runs a compiler to check its version.
     async fn check(&self, build: CompilerVersion, found: CompilerFile) -> Result<(), CompilersError> {
-        let own = match &found {
+        let reported = match &found {
             CompilerFile::Soljson(path) => self.workers.version_of(path).await,
             CompilerFile::Native(path) => native::version_of(path).await,
             CompilerFile::NativeVyper(path) => vyper::version_of_program(path).await,
             CompilerFile::VyperPackage(path) => vyper::version_of_package(path).await,
         };
-        let own = match own {
-            Ok(own) => own,
+        let reported = match reported {
+            Ok(reported) => reported,
             Err(error) => {
                 // A downloaded file that does not run is deleted; files of the operator are left alone.
                 if !matches!(error, CompilersError::Run(super::CompileError::Missing(_))) {
@@ -221,18 +221,18 @@ impl Inventory {
                 return Err(error);
             }
         };
-        if own.same_release(&build) {
+        if reported.same_release(&build) {
             let mut known = self.known();
-            known.reported.insert(found.path().to_owned(), own.clone());
-            known.ready.insert(found.path().to_owned(), Arc::new(Compiler { version: own, program: found }));
+            known.reported.insert(found.path().to_owned(), reported.clone());
+            known.ready.insert(found.path().to_owned(), Arc::new(Compiler { version: reported, program: found }));
             return Ok(());
         }
-        tracing::warn!(path = %found.path().display(), reported = %own, "compiler file is mislabelled");
+        tracing::warn!(path = %found.path().display(), %reported, "compiler file is mislabelled");
         if disk_cache::is_fetched(found.path()) {
             self.discard(found.path());
-            self.known().mislabelled.insert(build, own);
+            self.known().mislabelled.insert(build, reported);
         } else {
-            self.known().reported.insert(found.path().to_owned(), own);
+            self.known().reported.insert(found.path().to_owned(), reported);
         }
         Ok(())
     }
@@ -287,13 +287,13 @@ impl Inventory {
         }
     }
 
-    fn mark_checking<'a>(&'a self, path: &Path) -> Checking<'a> {
+    fn mark_checking<'a>(&'a self, path: &Path) -> CheckingGuard<'a> {
         self.known().checking.push(path.to_owned());
-        Checking { inventory: self, path: path.to_owned() }
+        CheckingGuard { inventory: self, path: path.to_owned() }
     }
 }
 
-fn no_vyper(wanted: &CompilerVersion) -> String {
+fn no_vyper_advice(wanted: &CompilerVersion) -> String {
     let version = wanted.without_language();
     format!(
         "there is no Vyper compiler on this server. Its operator can add one to the folder compilers of the data folder, or to that \
@@ -303,12 +303,12 @@ fn no_vyper(wanted: &CompilerVersion) -> String {
 }
 
 /// While this exists, the file is not deleted to make room.
-struct Checking<'a> {
+struct CheckingGuard<'a> {
     inventory: &'a Inventory,
     path: PathBuf,
 }
 
-impl Drop for Checking<'_> {
+impl Drop for CheckingGuard<'_> {
     fn drop(&mut self) {
         let mut known = self.inventory.known();
         if let Some(index) = known.checking.iter().position(|path| *path == self.path) {

@@ -68,20 +68,20 @@ impl Process {
         let script = format!(
             "limited=$1; shift; exec 3<&2 2>/dev/null 4<&0 </dev/null\n/bin/sh -c \"$limited\" sh \"$@\" <&4 3<&- 4<&- &\n{SUPERVISE}"
         );
-        let (lifeline, ours) = io::pipe()?;
+        let (lifeline_reader, lifeline) = io::pipe()?;
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(script).arg("sh").arg(limited).arg(program).args(arguments);
         command.env_clear().env("TMPDIR", folder).current_dir(folder).process_group(0);
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
         }
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(lifeline);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(lifeline_reader);
         let mut shell = command.spawn()?;
         let (Some(stdin), Some(mut stdout)) = (shell.stdin.take(), shell.stdout.take()) else {
             return Err(io::Error::other("the process has no input or output"));
         };
         let id = read_id(&mut stdout).await?;
-        Ok((Self { id, shell, lifeline: ours }, stdin, stdout))
+        Ok((Self { id, shell, lifeline }, stdin, stdout))
     }
 
     pub(super) fn id(&self) -> u32 {
@@ -121,12 +121,12 @@ async fn read_id(stdout: &mut ChildStdout) -> io::Result<u32> {
 /// this process ends.
 pub(super) async fn output(program: &Path, arguments: &[&str], folder: &Path) -> io::Result<Output> {
     let script = format!("exec 3<&0 </dev/null\nnice -n {NICENESS} \"$@\" 3<&- &\n{SUPERVISE}");
-    let (lifeline, ours) = io::pipe()?;
+    let (lifeline_reader, lifeline) = io::pipe()?;
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(script).arg("sh").arg(program).args(arguments);
-    command.current_dir(folder).process_group(0).stdin(lifeline).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.current_dir(folder).process_group(0).stdin(lifeline_reader).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = command.spawn()?.wait_with_output().await;
-    drop(ours);
+    drop(lifeline);
     output
 }
 

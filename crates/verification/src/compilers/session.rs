@@ -65,7 +65,7 @@ impl Session {
     }
 
     fn solc_input(&self, input: String) -> String {
-        model_checker::switch_off_outside_settings(input, self.version().release())
+        model_checker::disable_outside_settings(input, self.version().release())
     }
 }
 

@@ -183,7 +183,7 @@ async fn the_model_checker_is_disabled_without_changing_the_metadata() {
         let release = compiler.version.release();
         let mut settings = serde_json::Map::new();
         settings.insert("modelChecker".to_owned(), json!({ "engine": "all" }));
-        model_checker::switch_off(&mut settings, release);
+        model_checker::disable(&mut settings, release);
         let source = format!("pragma experimental SMTChecker;{SMT}");
         let session = compilers.session(Arc::clone(&compiler), CpuBudget::new(Duration::from_secs(30)));
         let output = session.compile(input_with(&source, settings.clone().into())).await;

@@ -75,7 +75,7 @@ async fn exceeded_limit(meter: &Meter, limits: Limits, budget: &CpuBudget) -> Ex
         if used >= limits.time {
             return Exceeded::Time;
         }
-        if resident(meter.process).is_some_and(|bytes| bytes > limits.memory) {
+        if resident_bytes(meter.process).is_some_and(|bytes| bytes > limits.memory) {
             return Exceeded::Memory;
         }
         sleep(POLL_INTERVAL).await;
@@ -87,25 +87,25 @@ struct Meter {
     process: u32,
     began: Instant,
     /// Microseconds of CPU time at the last poll; None if it cannot be measured.
-    seen: Option<AtomicU64>,
+    last_reading: Option<AtomicU64>,
 }
 
 impl Meter {
     fn new(process: u32) -> Self {
-        let seen = cpu_time(process).map(|used| AtomicU64::new(micros(used)));
-        Self { process, began: Instant::now(), seen }
+        let last_reading = cpu_time(process).map(|used| AtomicU64::new(micros(used)));
+        Self { process, began: Instant::now(), last_reading }
     }
 
     fn cannot_measure(&self) -> bool {
-        self.seen.is_none()
+        self.last_reading.is_none()
     }
 
     fn charge(&self, budget: &CpuBudget) -> Duration {
-        let used = match &self.seen {
+        let used = match &self.last_reading {
             None => self.began.elapsed(),
             // A process that has exited used little more than at the last poll.
-            Some(seen) => cpu_time(self.process).map(micros).map_or(Duration::ZERO, |now| {
-                Duration::from_micros(now.saturating_sub(seen.swap(now, Ordering::Relaxed)))
+            Some(last_reading) => cpu_time(self.process).map(micros).map_or(Duration::ZERO, |now| {
+                Duration::from_micros(now.saturating_sub(last_reading.swap(now, Ordering::Relaxed)))
             }),
         };
         budget.charge(used);
@@ -118,12 +118,12 @@ fn micros(time: Duration) -> u64 {
 }
 
 /// Resident memory of a process and its children in bytes.
-pub(super) fn resident(process: u32) -> Option<u64> {
-    let own = resident_alone(process)?;
-    Some(own + descendants(process).into_iter().filter_map(resident_alone).sum::<u64>())
+pub(super) fn resident_bytes(process: u32) -> Option<u64> {
+    let own = own_resident_bytes(process)?;
+    Some(own + descendants(process).into_iter().filter_map(own_resident_bytes).sum::<u64>())
 }
 
-fn resident_alone(process: u32) -> Option<u64> {
+fn own_resident_bytes(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
@@ -176,7 +176,7 @@ mod tests {
         let never = std::future::pending::<Result<(), CompileError>>();
         let error = run_within_limits(process.id(), limits, &budget, never).await.unwrap_err();
         assert!(matches!(error, CompileError::BudgetExhausted { .. }), "{error}");
-        assert!(resident(process.id()) > resident_alone(process.id()));
+        assert!(resident_bytes(process.id()) > own_resident_bytes(process.id()));
     }
 
     #[tokio::test]

@@ -51,8 +51,8 @@ pub enum VersionError {
     /// It exists, but not at the compiler source of this server.
     #[error("{release} is not available on this server: {why}. A server with another --compiler-source may have it")]
     Unavailable { release: String, why: String },
-    #[error("does not exist with this commit: {} is {own}", wanted.short())]
-    OtherCommit { wanted: CompilerVersion, own: CompilerVersion },
+    #[error("does not exist with this commit: {} is {actual}", wanted.short())]
+    OtherCommit { wanted: CompilerVersion, actual: CompilerVersion },
 }
 
 impl CompilerVersion {
@@ -123,7 +123,7 @@ impl CompilerVersion {
     }
 
     /// Whether this compiler satisfies the requested version.
-    pub(crate) fn is(&self, wanted: &Self) -> bool {
+    pub(crate) fn satisfies(&self, wanted: &Self) -> bool {
         self.same_release(wanted)
             && match (&self.commit, &wanted.commit) {
                 (Some(own), Some(wanted)) if self.language == Language::Vyper => {
@@ -142,7 +142,7 @@ impl CompilerVersion {
 
     /// Whether the compiler name in metadata matches this version.
     pub(crate) fn is_named(&self, name: &str) -> bool {
-        name == self.short() || name.parse::<Self>().is_ok_and(|named| self.is(&named))
+        name == self.short() || name.parse::<Self>().is_ok_and(|named| self.satisfies(&named))
     }
 }
 
@@ -322,10 +322,10 @@ mod tests {
     fn a_release_matches_by_number_by_commit_or_by_rebuilt_commit() {
         let own = version("0.5.9+commit.e560f70d");
         for wanted in ["0.5.9", "0.5.9+commit.e560f70d", "0.5.9+commit.c68bc34e"] {
-            assert!(own.is(&version(wanted)), "{wanted}");
+            assert!(own.satisfies(&version(wanted)), "{wanted}");
         }
         for other in ["0.5.9+commit.11111111", "0.5.10", "0.5.9-nightly.2019.5.1+commit.e560f70d"] {
-            assert!(!own.is(&version(other)), "{other}");
+            assert!(!own.satisfies(&version(other)), "{other}");
         }
         assert!(own.is_named("0.5.9") && !own.is_named("0.5.10") && !own.is_named("nonsense"));
     }
@@ -359,11 +359,11 @@ mod tests {
     fn a_version_of_vyper_matches_by_the_digits_that_both_commits_have() {
         let own = version("vyper:0.3.10+commit.9136169");
         for wanted in ["vyper:0.3.10", "vyper:0.3.10+commit.91361694", "vyper:0.3.10+commit.9136169"] {
-            assert!(own.is(&version(wanted)), "{wanted}");
+            assert!(own.satisfies(&version(wanted)), "{wanted}");
         }
-        assert!(!own.is(&version("vyper:0.3.10+commit.91361704")));
+        assert!(!own.satisfies(&version("vyper:0.3.10+commit.91361704")));
         let solc = CompilerVersion::parse("0.8.20", Language::Solidity).unwrap();
-        assert!(!solc.is(&CompilerVersion::parse("0.8.20", Language::Vyper).unwrap()), "another language");
+        assert!(!solc.satisfies(&CompilerVersion::parse("0.8.20", Language::Vyper).unwrap()), "another language");
         let error = CompilerVersion::parse("vyper:0.3.10", Language::Solidity).unwrap_err();
         assert_eq!(error.to_string(), "is that of a Vyper compiler, but sourceCode is Solidity");
     }

@@ -14,7 +14,7 @@ use tokio::{
 use super::{
     CompileError, CpuBudget,
     process::{Process, describe_exit},
-    usage::{Limits, resident, run_within_limits},
+    usage::{Limits, resident_bytes, run_within_limits},
 };
 
 /// The longest output that is accepted, far above that of any 2 MB source.
@@ -71,8 +71,8 @@ impl Worker {
     }
 
     /// Resident memory in bytes, if it can be measured.
-    pub(super) fn resident(&self) -> Option<u64> {
-        resident(self.process.id())
+    pub(super) fn resident_bytes(&self) -> Option<u64> {
+        resident_bytes(self.process.id())
     }
 
     /// Compiles; returns the worker unless it had to be killed.

@@ -3,9 +3,9 @@ use std::collections::BTreeMap;
 use alloy_primitives::{Address, Bytes};
 use domain::MatchKind;
 
-/// A contract on the chain.
+/// The code of a contract on the chain.
 #[derive(Debug, Clone, Copy)]
-pub struct Deployed<'a> {
+pub struct DeployedCode<'a> {
     pub address: Address,
     pub runtime: &'a [u8],
     /// The creation code followed by the constructor arguments; None if unknown.

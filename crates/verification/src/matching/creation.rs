@@ -9,7 +9,7 @@ use super::{
     code_match::CodeMatch,
     difference::Difference,
     fill,
-    metadata::{copy_metadata, own_auxdata, proves_sources, regions},
+    metadata::{copy_metadata, metadata_regions, own_auxdata, proves_sources},
     runtime::difference,
     vyper,
 };
@@ -28,9 +28,9 @@ pub(crate) fn creation_template(
     if compiled.language == Language::Vyper {
         return Some(vyper::creation_template(compiled));
     }
-    let mut metadata: Vec<_> = own_region(compiled).into_iter().map(|region| region.span).collect();
+    let mut metadata: Vec<_> = own_metadata_region(compiled).into_iter().map(|region| region.span).collect();
     if let Some(altered) = altered {
-        for region in regions(&compiled.creation.bytes, &altered.creation.bytes) {
+        for region in metadata_regions(&compiled.creation.bytes, &altered.creation.bytes) {
             if !metadata.contains(&region.span) {
                 metadata.push(region.span);
             }
@@ -101,7 +101,7 @@ pub(super) fn compare(
 }
 
 /// The contract's own metadata at the end of its creation code.
-fn own_region(compiled: &CompiledContract) -> Option<Auxdata> {
+fn own_metadata_region(compiled: &CompiledContract) -> Option<Auxdata> {
     let own = own_auxdata(compiled)?;
     let at_end = Auxdata::at_end_of(&compiled.creation.bytes)?;
     let same = compiled.runtime.bytes.get(own.span)? == compiled.creation.bytes.get(at_end.span.clone())?;

@@ -17,7 +17,7 @@ pub(super) fn proves_sources(compiled: &CompiledContract) -> bool {
 }
 
 /// The auxdata regions: where two compilations differ whose sources differ only by a space.
-pub(super) fn regions(compiled: &[u8], altered: &[u8]) -> Vec<Auxdata> {
+pub(super) fn metadata_regions(compiled: &[u8], altered: &[u8]) -> Vec<Auxdata> {
     let mut regions: Vec<Auxdata> = Vec::new();
     if compiled.len() != altered.len() {
         return regions;

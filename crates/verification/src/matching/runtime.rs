@@ -1,10 +1,12 @@
 use domain::MatchKind;
 
 use super::{
-    code_match::{CodeMatch, Deployed},
+    code_match::{CodeMatch, DeployedCode},
     difference::Difference,
     fill,
-    metadata::{copy_metadata, differing, looks_like_metadata, own_auxdata, proves_sources, regions, same_compiler},
+    metadata::{
+        copy_metadata, differing, looks_like_metadata, metadata_regions, own_auxdata, proves_sources, same_compiler,
+    },
 };
 use crate::{Auxdata, CompiledContract};
 
@@ -14,7 +16,7 @@ const INVALID: u8 = 0xfe;
 pub(super) fn compare(
     compiled: &CompiledContract,
     altered: Option<&CompiledContract>,
-    chain: Deployed<'_>,
+    chain: DeployedCode<'_>,
 ) -> Result<CodeMatch, Difference> {
     let on_chain = chain.runtime;
     let mut expected = compiled.runtime.bytes.clone();
@@ -43,7 +45,7 @@ pub(super) fn compare(
         metadata_error = copy_metadata(&mut expected, &own, on_chain).err();
     }
     if let Some(altered) = altered {
-        for region in regions(&compiled.runtime.bytes, &altered.runtime.bytes) {
+        for region in metadata_regions(&compiled.runtime.bytes, &altered.runtime.bytes) {
             if region.span.end <= expected.len()
                 && let Err(error) = copy_metadata(&mut expected, &region, on_chain)
             {

@@ -35,8 +35,8 @@ fn contract(body: &[u8], metadata: &str) -> CompiledContract {
     }
 }
 
-fn at(runtime: &[u8]) -> Deployed<'_> {
-    Deployed { address: HERE, runtime, creation: None }
+fn at(runtime: &[u8]) -> DeployedCode<'_> {
+    DeployedCode { address: HERE, runtime, creation: None }
 }
 
 fn runtime(compiled: &CompiledContract, on_chain: &[u8]) -> Result<MatchKind, Difference> {
@@ -44,7 +44,7 @@ fn runtime(compiled: &CompiledContract, on_chain: &[u8]) -> Result<MatchKind, Di
 }
 
 fn creation(compiled: &CompiledContract, on_chain: &[u8]) -> Result<(MatchKind, Bytes), Difference> {
-    let chain = Deployed { address: HERE, runtime: &[], creation: Some(on_chain) };
+    let chain = DeployedCode { address: HERE, runtime: &[], creation: Some(on_chain) };
     compare(compiled, None, chain).creation.unwrap().map(|(found, arguments)| (found.kind, arguments))
 }
 
@@ -249,7 +249,7 @@ fn one_library_at_two_addresses_is_no_match() {
     let mut created = compiled.creation.bytes.clone();
     created[2 + INIT.len()..22 + INIT.len()].fill(0x55);
     created[23 + INIT.len()..43 + INIT.len()].fill(0x55);
-    let chain = Deployed { address: HERE, runtime: &on_chain, creation: Some(&created) };
+    let chain = DeployedCode { address: HERE, runtime: &on_chain, creation: Some(&created) };
     assert_eq!(compare(&compiled, None, chain).creation, Some(Err(refused)));
 }
 
@@ -299,7 +299,8 @@ fn factory(metadata: &str, child: &str) -> CompiledContract {
 fn metadata_of_created_contracts_is_located_by_a_second_compilation() {
     let (compiled, altered) = (factory("{one}", "{child}"), factory("{one }", "{child }"));
     let on_chain = factory("{two}", "{other child}");
-    let chain = Deployed { address: HERE, runtime: &on_chain.runtime.bytes, creation: Some(&on_chain.creation.bytes) };
+    let chain =
+        DeployedCode { address: HERE, runtime: &on_chain.runtime.bytes, creation: Some(&on_chain.creation.bytes) };
     let once = compare(&compiled, None, chain);
     assert!(once.verdict().is_none() && once.needs_altered());
     let twice = compare(&compiled, Some(&altered), chain);
@@ -376,14 +377,14 @@ fn non_standard_encodings_of_arguments_are_no_match() {
 #[test]
 fn runtime_and_creation_are_compared_independently_and_the_runtime_decides() {
     let (compiled, other) = (contract(&BODY, "{one}"), contract(&BODY, "{two}"));
-    let chain = Deployed { address: HERE, runtime: &other.runtime.bytes, creation: Some(&compiled.creation.bytes) };
+    let chain = DeployedCode { address: HERE, runtime: &other.runtime.bytes, creation: Some(&compiled.creation.bytes) };
     let compared = compare(&compiled, None, chain);
     assert_eq!(compared.runtime_kind(), Some(MatchKind::Partial));
     assert_eq!(compared.creation_kind(), Some(MatchKind::Exact));
     assert_eq!(compared.verdict(), Some(MatchKind::Partial));
 
     let foreign = [0; 60];
-    let chain = Deployed { address: HERE, runtime: &compiled.runtime.bytes, creation: Some(&foreign) };
+    let chain = DeployedCode { address: HERE, runtime: &compiled.runtime.bytes, creation: Some(&foreign) };
     let compared = compare(&compiled, None, chain);
     assert_eq!((compared.creation_kind(), compared.verdict()), (None, Some(MatchKind::Exact)));
 }
@@ -392,7 +393,8 @@ fn runtime_and_creation_are_compared_independently_and_the_runtime_decides() {
 fn matching_creation_code_alone_is_no_match() {
     // A constructor can return any code, for example that of somebody else's contract.
     let (compiled, victim) = (contract(&BODY, "{one}"), contract(&hex!("60016002"), "{victim}"));
-    let chain = Deployed { address: HERE, runtime: &victim.runtime.bytes, creation: Some(&compiled.creation.bytes) };
+    let chain =
+        DeployedCode { address: HERE, runtime: &victim.runtime.bytes, creation: Some(&compiled.creation.bytes) };
     let compared = compare(&compiled, None, chain);
     assert_eq!((compared.verdict(), compared.creation_kind()), (None, Some(MatchKind::Exact)));
 }
@@ -429,7 +431,7 @@ fn a_stored_template_compares_like_the_compiled_contract() {
     for other in others {
         for extra in [&argument[..], &[], &argument[1..]] {
             let created = [&other.creation.bytes[..], extra].concat();
-            let chain = Deployed { address: HERE, runtime: &[], creation: Some(&created) };
+            let chain = DeployedCode { address: HERE, runtime: &[], creation: Some(&created) };
             let at_once = compare(&compiled, Some(&altered), chain).creation.unwrap();
             assert_eq!(compare_creation(&kept, &compiled.abi, &created, None), at_once);
         }
@@ -448,7 +450,7 @@ proptest::proptest! {
 
     #[test]
     fn arbitrary_chain_code_never_panics(code: Vec<u8>, creation: Vec<u8>) {
-        let chain = Deployed { address: HERE, runtime: &code, creation: Some(&creation) };
+        let chain = DeployedCode { address: HERE, runtime: &code, creation: Some(&creation) };
         for compiled in [contract(&BODY, "{one}"), linked(), with_immutables(), library()] {
             let _ = compare(&compiled, Some(&compiled), chain);
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::{CreationTemplate, MatchKind};
 
 use super::{
-    code_match::{CodeMatch, Deployed},
+    code_match::{CodeMatch, DeployedCode},
     difference::Difference,
     fill,
     runtime::difference,
@@ -14,7 +14,7 @@ use crate::{CompiledContract, code::VyperFooter};
 
 /// Every byte must be the same except immutable variables, whose number the compiler states. The match is partial: nothing in
 /// the runtime code depends on comments and names.
-pub(super) fn compare_runtime(compiled: &CompiledContract, chain: Deployed<'_>) -> Result<CodeMatch, Difference> {
+pub(super) fn compare_runtime(compiled: &CompiledContract, chain: DeployedCode<'_>) -> Result<CodeMatch, Difference> {
     let mut expected = compiled.runtime.bytes.clone();
     if expected.is_empty() {
         return Err(Difference::NoCode);
@@ -89,8 +89,8 @@ mod tests {
         }
     }
 
-    fn deployed<'a>(runtime: &'a [u8], creation: &'a [u8]) -> Deployed<'a> {
-        Deployed { address: Address::ZERO, runtime, creation: Some(creation) }
+    fn deployed<'a>(runtime: &'a [u8], creation: &'a [u8]) -> DeployedCode<'a> {
+        DeployedCode { address: Address::ZERO, runtime, creation: Some(creation) }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use alloy_primitives::Address;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VerifyClient {
     /// The client's IPv4 address, or the first address of its IPv6 /64.
-    pub site: IpAddr,
+    pub network: IpAddr,
     /// The owner of the API key that was sent.
     pub owner: Option<Address>,
 }
@@ -36,7 +36,7 @@ pub struct QueueConfig {
     /// Verifications that may wait, over all clients.
     pub waiting: usize,
     pub anonymous: Allowance,
-    /// With an API key: per owner over all its keys, and per site over all keys used there.
+    /// With an API key: per owner over all its keys, and per network over all keys used there.
     pub keyed: Allowance,
 }
 
@@ -55,7 +55,7 @@ impl Default for QueueConfig {
 
 /// Why a verification cannot join the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Full {
+pub(super) enum QueueFull {
     /// The client has reached its limit.
     ClientLimit,
     TotalLimit,
@@ -79,16 +79,16 @@ struct Running {
     overtime: bool,
 }
 
-/// Schedules round-robin over the sites with waiting verifications; within a site in order of arrival.
+/// Schedules round-robin over the networks with waiting verifications; within a network in order of arrival.
 #[derive(Debug)]
 pub(super) struct Scheduler {
     config: QueueConfig,
     last_ticket: Ticket,
-    /// Sites with waiting verifications, the next one first.
-    round: VecDeque<IpAddr>,
+    /// Networks with waiting verifications, the next one first.
+    next_networks: VecDeque<IpAddr>,
     waiting: HashMap<IpAddr, VecDeque<Waiting>>,
     running: Vec<Running>,
-    /// Waiting verifications that lost their place, and were not told yet.
+    /// Waiting verifications that were evicted, until they leave.
     evicted: HashSet<Ticket>,
 }
 
@@ -98,7 +98,7 @@ impl Scheduler {
         Self {
             config,
             last_ticket: 0,
-            round: VecDeque::new(),
+            next_networks: VecDeque::new(),
             waiting: HashMap::new(),
             running: Vec::new(),
             evicted: HashSet::new(),
@@ -106,7 +106,7 @@ impl Scheduler {
     }
 
     /// Adds a waiting verification.
-    pub(super) fn join(&mut self, client: VerifyClient) -> Result<Ticket, Full> {
+    pub(super) fn join(&mut self, client: VerifyClient) -> Result<Ticket, QueueFull> {
         let allowance = self.allowance(client);
         let at_limit = |same: &dyn Fn(&VerifyClient) -> bool| {
             let waiting = self.all_waiting().filter(|one| same(&one.client)).count();
@@ -114,29 +114,29 @@ impl Scheduler {
             // Verifications that could run immediately do not count as waiting.
             waiting + running >= allowance.running + allowance.waiting
         };
-        if at_limit(&|one| one.site == client.site)
+        if at_limit(&|one| one.network == client.network)
             || client.owner.is_some_and(|owner| at_limit(&|one| one.owner == Some(owner)))
         {
-            return Err(Full::ClientLimit);
+            return Err(QueueFull::ClientLimit);
         }
         let room = self.config.waiting + self.config.concurrent.saturating_sub(self.running.len());
-        if self.all_waiting().count() >= room && !self.evict_for(client.site) {
-            return Err(Full::TotalLimit);
+        if self.all_waiting().count() >= room && !self.evict_for(client.network) {
+            return Err(QueueFull::TotalLimit);
         }
         self.last_ticket += 1;
         let ticket = self.last_ticket;
-        let queue = self.waiting.entry(client.site).or_default();
+        let queue = self.waiting.entry(client.network).or_default();
         if queue.is_empty() {
-            self.round.push_back(client.site);
+            self.next_networks.push_back(client.network);
         }
         queue.push_back(Waiting { ticket, client, ready: false });
         Ok(ticket)
     }
 
-    /// Takes the place of the newest verification of the site with the most, if that has more than this site would have. So no
-    /// group of sites can fill the queue for all others.
-    fn evict_for(&mut self, site: IpAddr) -> bool {
-        let own = self.waiting.get(&site).map_or(0, VecDeque::len);
+    /// Takes the place of the newest verification of the network with the most, if that has more than this network would have. So no
+    /// group of networks can fill the queue for all others.
+    fn evict_for(&mut self, network: IpAddr) -> bool {
+        let own = self.waiting.get(&network).map_or(0, VecDeque::len);
         let heaviest = self.waiting.iter().max_by_key(|(_, queue)| queue.len());
         let Some((heaviest, _)) = heaviest.filter(|(_, queue)| queue.len() > own + 1) else { return false };
         let heaviest = *heaviest;
@@ -145,7 +145,7 @@ impl Scheduler {
         true
     }
 
-    /// Whether a waiting verification lost its place.
+    /// Whether a waiting verification was evicted.
     pub(super) fn is_evicted(&self, ticket: Ticket) -> bool {
         self.evicted.contains(&ticket)
     }
@@ -189,7 +189,7 @@ impl Scheduler {
             queue.retain(|one| one.ticket != ticket);
         }
         self.waiting.retain(|_, queue| !queue.is_empty());
-        self.round.retain(|site| self.waiting.contains_key(site));
+        self.next_networks.retain(|network| self.waiting.contains_key(network));
     }
 
     fn allowance(&self, client: VerifyClient) -> Allowance {
@@ -229,27 +229,27 @@ impl Scheduler {
     }
 
     fn may_run(&self, client: VerifyClient) -> bool {
-        let most = self.allowance(client).running;
+        let limit = self.allowance(client).running;
         let count = |same: &dyn Fn(&VerifyClient) -> bool| self.running.iter().filter(|one| same(&one.client)).count();
-        count(&|one| one.site == client.site) < most
-            && client.owner.is_none_or(|owner| count(&|one| one.owner == Some(owner)) < most)
+        count(&|one| one.network == client.network) < limit
+            && client.owner.is_none_or(|owner| count(&|one| one.owner == Some(owner)) < limit)
     }
 
-    /// Starts the first runnable verification of the next site that has one.
+    /// Starts the first runnable verification of the next network that has one.
     fn start_next(&mut self, now: Instant) -> bool {
-        let next = self.round.iter().enumerate().find_map(|(index, site)| {
-            let queue = self.waiting.get(site)?;
+        let next = self.next_networks.iter().enumerate().find_map(|(index, network)| {
+            let queue = self.waiting.get(network)?;
             let position = queue.iter().position(|one| one.ready && self.may_run(one.client))?;
-            Some((index, *site, position))
+            Some((index, *network, position))
         });
-        let Some((index, site, position)) = next else { return false };
-        self.round.remove(index);
-        let Some(queue) = self.waiting.get_mut(&site) else { return false };
+        let Some((index, network, position)) = next else { return false };
+        self.next_networks.remove(index);
+        let Some(queue) = self.waiting.get_mut(&network) else { return false };
         let Some(Waiting { ticket, client, .. }) = queue.remove(position) else { return false };
         if queue.is_empty() {
-            self.waiting.remove(&site);
+            self.waiting.remove(&network);
         } else {
-            self.round.push_back(site);
+            self.next_networks.push_back(network);
         }
         self.running.push(Running { ticket, client, since: now, overtime: false });
         true
@@ -262,19 +262,19 @@ mod tests {
 
     const TIME_SLICE: Duration = Duration::from_secs(5);
 
-    fn anonymous(site: u8) -> VerifyClient {
-        VerifyClient { site: IpAddr::from([192, 0, 2, site]), owner: None }
+    fn anonymous(network: u8) -> VerifyClient {
+        VerifyClient { network: IpAddr::from([192, 0, 2, network]), owner: None }
     }
 
-    fn keyed(site: u8, owner: u8) -> VerifyClient {
-        VerifyClient { owner: Some(Address::repeat_byte(owner)), ..anonymous(site) }
+    fn keyed(network: u8, owner: u8) -> VerifyClient {
+        VerifyClient { owner: Some(Address::repeat_byte(owner)), ..anonymous(network) }
     }
 
     fn scheduler() -> Scheduler {
         Scheduler::new(QueueConfig::default())
     }
 
-    fn join(scheduler: &mut Scheduler, client: VerifyClient) -> Result<Ticket, Full> {
+    fn join(scheduler: &mut Scheduler, client: VerifyClient) -> Result<Ticket, QueueFull> {
         let ticket = scheduler.join(client)?;
         scheduler.make_ready(ticket);
         Ok(ticket)
@@ -284,10 +284,10 @@ mod tests {
     fn a_third_client_runs_after_the_time_slice_of_two_that_never_end() {
         let (mut scheduler, start) = (scheduler(), Instant::now());
         let mut first = Vec::new();
-        for site in [1, 2] {
-            first.push(join(&mut scheduler, anonymous(site)).unwrap());
-            join(&mut scheduler, anonymous(site)).unwrap();
-            join(&mut scheduler, anonymous(site)).unwrap();
+        for network in [1, 2] {
+            first.push(join(&mut scheduler, anonymous(network)).unwrap());
+            join(&mut scheduler, anonymous(network)).unwrap();
+            join(&mut scheduler, anonymous(network)).unwrap();
         }
         scheduler.advance(start);
         assert!(first.iter().all(|ticket| scheduler.is_running(*ticket)));
@@ -306,7 +306,7 @@ mod tests {
         let (mut scheduler, now) = (scheduler(), Instant::now());
         let tickets: Vec<_> = (0..3).map(|_| join(&mut scheduler, anonymous(1)).unwrap()).collect();
         scheduler.advance(now);
-        assert_eq!(join(&mut scheduler, anonymous(1)), Err(Full::ClientLimit));
+        assert_eq!(join(&mut scheduler, anonymous(1)), Err(QueueFull::ClientLimit));
         let running = |scheduler: &Scheduler| tickets.iter().filter(|ticket| scheduler.is_running(**ticket)).count();
         assert_eq!(scheduler.advance(now + 100 * TIME_SLICE), None, "the passing of time changes nothing");
         assert_eq!(running(&scheduler), 1, "its second waits although there is room");
@@ -321,16 +321,16 @@ mod tests {
     fn a_key_raises_the_limit_but_many_keys_of_one_site_share_it() {
         let (mut scheduler, now) = (scheduler(), Instant::now());
         let tickets: Vec<_> = (0..6).map(|owner| join(&mut scheduler, keyed(1, owner)).unwrap()).collect();
-        assert_eq!(join(&mut scheduler, keyed(1, 9)), Err(Full::ClientLimit));
+        assert_eq!(join(&mut scheduler, keyed(1, 9)), Err(QueueFull::ClientLimit));
         scheduler.advance(now);
         scheduler.advance(now + 100 * TIME_SLICE);
         assert_eq!(tickets.iter().filter(|ticket| scheduler.is_running(**ticket)).count(), 2);
 
         let mut scheduler = self::scheduler();
-        for site in 1..=6 {
-            join(&mut scheduler, keyed(site, 1)).unwrap();
+        for network in 1..=6 {
+            join(&mut scheduler, keyed(network, 1)).unwrap();
         }
-        assert_eq!(join(&mut scheduler, keyed(7, 1)), Err(Full::ClientLimit), "nor one owner from many sites");
+        assert_eq!(join(&mut scheduler, keyed(7, 1)), Err(QueueFull::ClientLimit), "nor one owner from many networks");
     }
 
     #[test]
@@ -352,9 +352,9 @@ mod tests {
     #[test]
     fn the_concurrency_limit_holds_at_any_time() {
         let (mut scheduler, now) = (scheduler(), Instant::now());
-        let tickets: Vec<_> = (1..=12).map(|site| join(&mut scheduler, anonymous(site)).unwrap()).collect();
-        for round in 0..50_u32 {
-            scheduler.advance(now + round * TIME_SLICE);
+        let tickets: Vec<_> = (1..=12).map(|network| join(&mut scheduler, anonymous(network)).unwrap()).collect();
+        for slices in 0..50_u32 {
+            scheduler.advance(now + slices * TIME_SLICE);
             assert!(scheduler.running.len() <= 4 && scheduler.within_time_slice() <= 2, "{scheduler:?}");
         }
         assert_eq!(scheduler.running.len(), 4);
@@ -363,7 +363,7 @@ mod tests {
             scheduler.leave(ticket);
             scheduler.advance(now + 100 * TIME_SLICE);
         }
-        assert!(scheduler.running.is_empty() && scheduler.waiting.is_empty() && scheduler.round.is_empty());
+        assert!(scheduler.running.is_empty() && scheduler.waiting.is_empty() && scheduler.next_networks.is_empty());
     }
 
     #[test]
@@ -382,24 +382,24 @@ mod tests {
     fn the_number_of_waiting_entries_is_limited() {
         let mut scheduler = Scheduler::new(QueueConfig { waiting: 3, ..QueueConfig::default() });
         let now = Instant::now();
-        for site in 1..=5 {
-            join(&mut scheduler, anonymous(site)).unwrap();
+        for network in 1..=5 {
+            join(&mut scheduler, anonymous(network)).unwrap();
             scheduler.advance(now);
         }
-        assert_eq!(join(&mut scheduler, anonymous(6)), Err(Full::TotalLimit));
+        assert_eq!(join(&mut scheduler, anonymous(6)), Err(QueueFull::TotalLimit));
     }
 
     #[test]
     fn sites_that_fill_the_queue_do_not_shut_out_others() {
         let (mut scheduler, now) = (scheduler(), Instant::now());
         let mut theirs = Vec::new();
-        for site in 1..=50 {
+        for network in 1..=50 {
             for _ in 0..3 {
-                theirs.extend(join(&mut scheduler, anonymous(site)));
+                theirs.extend(join(&mut scheduler, anonymous(network)));
                 scheduler.advance(now);
             }
         }
-        let honest: Vec<_> = (101..=108).map(|site| join(&mut scheduler, anonymous(site)).unwrap()).collect();
+        let honest: Vec<_> = (101..=108).map(|network| join(&mut scheduler, anonymous(network)).unwrap()).collect();
         let evicted = theirs.iter().filter(|ticket| scheduler.is_evicted(**ticket)).count();
         assert!(evicted >= honest.len(), "{evicted}");
         assert!(honest.iter().all(|ticket| !scheduler.is_evicted(*ticket)));

@@ -2,7 +2,7 @@ use std::{fmt, time::Duration};
 
 use alloy_primitives::Address;
 
-use super::selectors::FunctionsDiffer;
+use super::selectors::FunctionDifference;
 use crate::{
     matching::{Difference, MatchKind},
     settings::SettingsChoice,
@@ -35,8 +35,8 @@ pub enum Refusal {
         contract: String,
         choice: SettingsChoice,
         difference: Difference,
-        functions: Option<FunctionsDiffer>,
-        tried: Tried,
+        functions: Option<FunctionDifference>,
+        tried: SearchExtent,
     },
     #[error(
         "No contract of the source compiles to the code on the chain. The closest is {} ({settings}): {difference}. {}",
@@ -48,10 +48,10 @@ pub enum Refusal {
         settings: String,
         difference: Difference,
         compilations: u32,
-        stopped: Option<Stopped>,
+        stopped: Option<StopReason>,
     },
     #[error("No contract of the source has code that could be compared. {0}")]
-    NothingCompared(Tried),
+    NothingCompared(SearchExtent),
     #[error(
         "Only the creation code is that of {} of {}. Its constructor returned different code, so nothing is verified: in the runtime code, {difference}.",
         shortened(contract),
@@ -66,15 +66,15 @@ pub enum Refusal {
 
 /// The extent of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tried {
+pub struct SearchExtent {
     pub compilations: u32,
     pub hashes: u64,
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<StopReason>,
 }
 
 /// Why a search ended before all candidate settings were tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stopped {
+pub enum StopReason {
     /// The limit of compilations was reached.
     Compilations(u32),
     /// The time limit was reached.
@@ -84,10 +84,10 @@ pub enum Stopped {
     /// No settings can compile this source to the code on the chain.
     OtherSource,
     /// No tried settings gave code of about the right length.
-    NothingNear,
+    NoSimilarLength,
 }
 
-impl fmt::Display for Tried {
+impl fmt::Display for SearchExtent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { compilations, hashes, stopped } = self;
         let s = if *compilations == 1 { "" } else { "s" };
@@ -100,14 +100,14 @@ impl fmt::Display for Tried {
 }
 
 /// The extent of a search by compiling only.
-fn tried_settings(compilations: u32, stopped: Option<Stopped>) -> String {
+fn tried_settings(compilations: u32, stopped: Option<StopReason>) -> String {
     let s = if compilations == 1 { " was" } else { "s were" };
     let end = stopped.map_or_else(|| ".".to_owned(), |stopped| stopped.to_string());
     format!("{compilations} compilation{s} tried{end}")
 }
 
 /// The end of a sentence about what was tried.
-impl fmt::Display for Stopped {
+impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Compilations(limit) => {
@@ -120,7 +120,7 @@ impl fmt::Display for Stopped {
             ),
             Self::CpuTime => f.write_str(", and then the CPU time was used up: send the settings if you know them."),
             Self::OtherSource => f.write_str("; no other settings can compile this source to that code."),
-            Self::NothingNear => {
+            Self::NoSimilarLength => {
                 f.write_str("; none gave code of about that length, so the source is most likely a different one.")
             }
         }
@@ -139,9 +139,9 @@ mod tests {
 
     #[test]
     fn the_reached_limit_is_named() {
-        let tried = |stopped| Tried { compilations: 24, hashes: 5, stopped }.to_string();
+        let tried = |stopped| SearchExtent { compilations: 24, hashes: 5, stopped }.to_string();
         assert!(tried(None).ends_with("settings were tried."));
-        assert!(tried(Some(Stopped::Compilations(24))).contains("the limit (24 compilations)"));
-        assert!(tried(Some(Stopped::Time(Duration::from_secs(60)))).contains("60 seconds"));
+        assert!(tried(Some(StopReason::Compilations(24))).contains("the limit (24 compilations)"));
+        assert!(tried(Some(StopReason::Time(Duration::from_secs(60)))).contains("60 seconds"));
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::HashSet, fmt};
 
 use contracts::Interface;
 
-use crate::{CompiledContract, code::own_part};
+use crate::{CompiledContract, code::without_nested_code};
 
 type Selector = [u8; 4];
 
@@ -77,13 +77,13 @@ fn dispatched(code: &[u8]) -> HashSet<Selector> {
 
 /// Functions that only the source or only the code on the chain has. Settings do not change them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FunctionsDiffer {
+pub struct FunctionDifference {
     /// Signatures.
     pub only_in_source: Vec<String>,
     pub only_on_chain: Vec<Selector>,
 }
 
-impl FunctionsDiffer {
+impl FunctionDifference {
     /// None if no difference is found.
     pub(super) fn between(compiled: &CompiledContract, on_chain: &[u8]) -> Option<Self> {
         let (ours, theirs) = (constants(&compiled.runtime.bytes), constants(on_chain));
@@ -100,7 +100,7 @@ impl FunctionsDiffer {
     }
 }
 
-impl fmt::Display for FunctionsDiffer {
+impl fmt::Display for FunctionDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |names: Vec<String>| {
             let more = names.len().saturating_sub(MAX_NAMED);
@@ -133,7 +133,7 @@ pub(super) fn has_other_constants(compiled: &[u8], on_chain: &[u8]) -> bool {
     };
     // Pushed addresses are those of libraries, not constants.
     let pushes = |operation: u8| operation == 0x63 || (0x67..=0x7f).contains(&operation) && operation != 0x73;
-    let constants: HashSet<Vec<u8>> = instructions(own_part(on_chain))
+    let constants: HashSet<Vec<u8>> = instructions(without_nested_code(on_chain))
         .filter(|(operation, _)| pushes(*operation))
         .filter_map(|(_, pushed)| significant(pushed))
         .collect();
@@ -178,7 +178,7 @@ pub(super) struct Ranking {
 /// none that is missing in the code, rules out all others; otherwise every contract without missing functions is likely.
 /// These are hints, not proof.
 pub(super) fn rank(contracts: &mut Vec<CompiledContract>, code: &[u8]) -> Ranking {
-    let (own, anywhere, dispatched) = (constants(own_part(code)), constants(code), dispatched(code));
+    let (own, anywhere, dispatched) = (constants(without_nested_code(code)), constants(code), dispatched(code));
     let mut ranked: Vec<_> = std::mem::take(contracts)
         .into_iter()
         .map(|contract| {
@@ -189,11 +189,11 @@ pub(super) fn rank(contracts: &mut Vec<CompiledContract>, code: &[u8]) -> Rankin
             let complete = possible && !selectors.is_empty() && dispatched.is_subset(&selectors);
             // An interface has the functions of its contract, but no constructor, and often a name that starts with I.
             let mut name = contract.name.chars();
-            let says_interface = name.next() == Some('I') && name.next().is_some_and(char::is_uppercase);
-            let rest_of_code = (interface.constructor.is_none(), says_interface);
+            let is_named_like_interface = name.next() == Some('I') && name.next().is_some_and(char::is_uppercase);
+            let is_like_interface = (interface.constructor.is_none(), is_named_like_interface);
             let presence = Presence::of(&interface, &own);
             let unlikely = (!complete || dispatched.is_empty(), !possible);
-            ((unlikely, std::cmp::Reverse(presence), rest_of_code), contract)
+            ((unlikely, std::cmp::Reverse(presence), is_like_interface), contract)
         })
         .collect();
     ranked.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -320,7 +320,7 @@ mod tests {
         let on_chain = hex::decode(DISPATCHER).unwrap();
         let mut other = contract("Coin", &["totalSupply", "owner", "mint"]);
         other.runtime.bytes = hex!("6318160ddd638da5cb5b631249c58b").to_vec();
-        let differ = FunctionsDiffer::between(&other, &on_chain).unwrap();
+        let differ = FunctionDifference::between(&other, &on_chain).unwrap();
         assert_eq!(differ.only_in_source, ["mint()"]);
         assert_eq!(differ.only_on_chain, [hex!("06fdde03")]);
         let message = differ.to_string();
@@ -330,7 +330,7 @@ mod tests {
         // A selector that the code contains for another reason is not a difference.
         let mut same = contract("Coin", &["totalSupply", "owner"]);
         same.runtime.bytes = hex!("6318160ddd638da5cb5b6306fdde03").to_vec();
-        assert_eq!(FunctionsDiffer::between(&same, &on_chain), None);
+        assert_eq!(FunctionDifference::between(&same, &on_chain), None);
     }
 
     #[test]

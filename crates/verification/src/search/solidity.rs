@@ -3,7 +3,7 @@
 mod by_compiling;
 mod by_metadata;
 mod comparing;
-mod given;
+mod fixed_settings;
 mod input;
 
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use self::input::Outputs;
 use super::{
     compile::{Compiled, compile},
     found::{Files, Match, SearchResult, Settings, check_claims},
-    refusal::{Refusal, Stopped, Tried},
-    selectors::{self, FunctionsDiffer, Ranking},
+    refusal::{Refusal, SearchExtent, StopReason},
+    selectors::{self, FunctionDifference, Ranking},
 };
 use crate::{
     Auxdata, CompiledContract,
@@ -21,7 +21,7 @@ use crate::{
     compilers::{Compiler, Session, model_checker},
     config::VerifierConfig,
     error::VerifyError,
-    matching::{Deployed, Difference},
+    matching::{DeployedCode, Difference},
     request::VerifyRequest,
     settings::SettingsChoice,
 };
@@ -33,7 +33,7 @@ pub(crate) struct SoliditySearch<'a> {
     session: &'a Session,
     compiler: &'a Compiler,
     request: &'a VerifyRequest,
-    chain: Deployed<'a>,
+    chain: DeployedCode<'a>,
     /// The auxdata at the end of the code on the chain.
     auxdata: Option<Auxdata>,
     deadline: Instant,
@@ -41,7 +41,7 @@ pub(crate) struct SoliditySearch<'a> {
     max_compilations: u32,
     compilations: u32,
     hashes: u64,
-    stopped: Option<Stopped>,
+    stopped: Option<StopReason>,
     closest: Option<Closest>,
     /// The first compiler error.
     failure: Option<Refusal>,
@@ -58,7 +58,7 @@ struct Closest {
     contract: String,
     choice: SettingsChoice,
     difference: Difference,
-    functions: Option<FunctionsDiffer>,
+    functions: Option<FunctionDifference>,
 }
 
 /// The contracts defined by a source, with their metadata.
@@ -87,7 +87,7 @@ impl<'a> SoliditySearch<'a> {
     pub(crate) fn new(
         session: &'a Session,
         request: &'a VerifyRequest,
-        chain: Deployed<'a>,
+        chain: DeployedCode<'a>,
         config: &VerifierConfig,
     ) -> Self {
         Self {
@@ -125,7 +125,7 @@ impl<'a> SoliditySearch<'a> {
         let names = defined.names(MAX_COMPILED);
         let mut found = None;
         if self.request.sources.settings.is_some() {
-            found = self.try_as_given(&files, &base, &names).await?;
+            found = self.try_requested_settings(&files, &base, &names).await?;
         }
         if found.as_ref().is_none_or(|found| !found.is_exact()) {
             found = self.search_by_metadata(&files, &base, defined).await?.or(found);
@@ -144,8 +144,9 @@ impl<'a> SoliditySearch<'a> {
         if let Some(refusal) = self.creation_only {
             return refusal;
         }
-        let exhausted = self.session.is_exhausted().then_some(Stopped::CpuTime);
-        let tried = Tried { compilations: self.compilations, hashes: self.hashes, stopped: self.stopped.or(exhausted) };
+        let exhausted = self.session.is_exhausted().then_some(StopReason::CpuTime);
+        let tried =
+            SearchExtent { compilations: self.compilations, hashes: self.hashes, stopped: self.stopped.or(exhausted) };
         match (self.closest, self.failure) {
             (Some(Closest { contract, choice, difference, functions }), _) => {
                 Refusal::Closest { contract, choice, difference, functions, tried }
@@ -159,18 +160,18 @@ impl<'a> SoliditySearch<'a> {
     fn base_settings(&self) -> Settings {
         let settings = self.request.sources.settings.clone().unwrap_or_default();
         let release = self.compiler.version.release();
-        let mut settings = given::base_settings(settings, release, self.auxdata.as_ref());
-        model_checker::switch_off(&mut settings, release);
+        let mut settings = fixed_settings::base_settings(settings, release, self.auxdata.as_ref());
+        model_checker::disable(&mut settings, release);
         settings
     }
 
     fn may_continue(&mut self) -> bool {
         if self.compilations >= self.max_compilations {
-            self.stopped = Some(Stopped::Compilations(self.max_compilations));
+            self.stopped = Some(StopReason::Compilations(self.max_compilations));
         } else if Instant::now() >= self.deadline {
-            self.stopped = Some(Stopped::Time(self.max_time));
+            self.stopped = Some(StopReason::Time(self.max_time));
         } else if self.session.is_exhausted() {
-            self.stopped = Some(Stopped::CpuTime);
+            self.stopped = Some(StopReason::CpuTime);
         }
         self.stopped.is_none()
     }
@@ -234,13 +235,13 @@ impl<'a> SoliditySearch<'a> {
     }
 
     /// Tries the settings of standard JSON input.
-    async fn try_as_given(
+    async fn try_requested_settings(
         &mut self,
         files: &Files,
         settings: &Settings,
         names: &[(String, String)],
     ) -> Result<Option<Box<Match>>, VerifyError> {
-        let choice = given::choice_in(settings);
+        let choice = fixed_settings::choice_in(settings);
         match self.compile_code(files, settings, names).await? {
             Ok(compiled) => Ok(self.compare_all(files, settings, choice, compiled).await?.0),
             Err(refusal) => {

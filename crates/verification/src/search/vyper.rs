@@ -10,14 +10,14 @@ use self::input::Outputs;
 use super::{
     compile::compile,
     found::{Files, Match, SearchResult, Settings, check_claims},
-    refusal::{Refusal, Stopped},
+    refusal::{Refusal, StopReason},
 };
 use crate::{
     CompiledContract,
     compilers::Session,
     config::VerifierConfig,
     error::VerifyError,
-    matching::{Deployed, Difference, MatchKind, compare},
+    matching::{DeployedCode, Difference, MatchKind, compare},
     request::VerifyRequest,
     sources::{contract_name, is_contract},
 };
@@ -32,11 +32,11 @@ const UNNAMED: &str = "contract";
 pub(crate) struct VyperSearch<'a> {
     session: &'a Session,
     request: &'a VerifyRequest,
-    chain: Deployed<'a>,
+    chain: DeployedCode<'a>,
     deadline: Instant,
     config: &'a VerifierConfig,
     compilations: u32,
-    stopped: Option<Stopped>,
+    stopped: Option<StopReason>,
     closest: Option<Closest>,
     /// The first compiler error.
     failure: Option<Refusal>,
@@ -55,7 +55,7 @@ impl<'a> VyperSearch<'a> {
     pub(crate) fn new(
         session: &'a Session,
         request: &'a VerifyRequest,
-        chain: Deployed<'a>,
+        chain: DeployedCode<'a>,
         config: &'a VerifierConfig,
     ) -> Self {
         Self {
@@ -133,11 +133,11 @@ impl<'a> VyperSearch<'a> {
 
     fn may_continue(&mut self) -> bool {
         if self.compilations >= self.config.search_compilations {
-            self.stopped = Some(Stopped::Compilations(self.config.search_compilations));
+            self.stopped = Some(StopReason::Compilations(self.config.search_compilations));
         } else if Instant::now() >= self.deadline {
-            self.stopped = Some(Stopped::Time(self.config.search_time));
+            self.stopped = Some(StopReason::Time(self.config.search_time));
         } else if self.session.is_exhausted() {
-            self.stopped = Some(Stopped::CpuTime);
+            self.stopped = Some(StopReason::CpuTime);
         }
         self.stopped.is_none()
     }

@@ -7,7 +7,7 @@ use crate::CompilerVersion;
 
 /// Settings that the request fixes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Given {
+pub(crate) struct RequestedSettings {
     pub(crate) optimizer: Option<bool>,
     pub(crate) runs: Option<u32>,
     pub(crate) evm_version: Option<EvmVersion>,
@@ -16,7 +16,7 @@ pub(crate) struct Given {
 
 /// How the length of compiled code compares with the code on the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trial {
+pub(crate) enum TrialOutcome {
     Shorter(Gap),
     Longer(Gap),
     /// About the same length, but different code: slightly shorter, slightly longer, or neither.
@@ -31,7 +31,7 @@ pub(crate) enum Gap {
     Large,
 }
 
-impl Trial {
+impl TrialOutcome {
     /// Lengths are near if they differ by at most one in this many bytes.
     const NEAR: usize = 40;
     /// Below one in this many bytes, the order says nothing: code length is not strictly monotonic in the runs.
@@ -57,23 +57,23 @@ impl Trial {
 #[derive(Debug)]
 pub(crate) struct Candidates {
     /// Combinations of IR and EVM version, the next one last.
-    kinds: Vec<Kind>,
+    targets: Vec<CodeTarget>,
     optimizers: Optimizers,
-    fresh: Optimizers,
-    current: Option<Kind>,
+    untried: Optimizers,
+    current: Option<CodeTarget>,
     came_near: bool,
 }
 
 /// A combination of IR and EVM version.
 #[derive(Debug, Clone, Copy)]
-struct Kind {
+struct CodeTarget {
     via_ir: bool,
     evm_version: Option<EvmVersion>,
     /// Whether it is consistent with the fingerprint.
     likely: bool,
 }
 
-/// The optimizer settings to try for one kind.
+/// The optimizer settings to try for one target.
 #[derive(Debug, Clone)]
 struct Optimizers {
     /// Tried first.
@@ -83,7 +83,7 @@ struct Optimizers {
     /// The next number to try; None means the middle one.
     next: Option<u32>,
     /// Tried last.
-    finally: Option<Optimizer>,
+    fallback: Option<Optimizer>,
     last: Option<Optimizer>,
     /// Whether the usual numbers have been queued.
     came_near: bool,
@@ -93,66 +93,69 @@ struct Optimizers {
 const USUAL: [u32; 8] = [200, 1, 999_999, 10_000, 1_000, 100, 800, 1_000_000];
 
 impl Candidates {
-    pub(crate) fn new(compiler: &CompilerVersion, fingerprint: &Fingerprint, given: Given) -> Self {
+    pub(crate) fn new(compiler: &CompilerVersion, fingerprint: &Fingerprint, given: RequestedSettings) -> Self {
         let mut versions: Vec<Option<EvmVersion>> = match given.evm_version {
             Some(version) => vec![Some(version)],
-            None => EvmVersion::kinds_for(compiler).into_iter().map(Some).collect(),
+            None => EvmVersion::groups_for(compiler).into_iter().map(Some).collect(),
         };
         if versions.is_empty() {
             versions.push(None);
         }
         let can_ir = compiler.release() >= (0, 8, 13);
-        let ways: Vec<bool> = match given.via_ir {
+        let via_ir_choices: Vec<bool> = match given.via_ir {
             Some(via_ir) => vec![via_ir],
             None if !can_ir => vec![false],
             None if fingerprint.via_ir == Some(true) => vec![true, false],
             None => vec![false, true],
         };
         let allowed = |via_ir: bool, version: Option<EvmVersion>| {
-            let way = given.via_ir.is_some() || fingerprint.via_ir.is_none_or(|shown| shown == via_ir);
-            way && (given.evm_version.is_some() || version.is_none_or(|version| fingerprint.allows(version)))
+            let is_via_ir_allowed = given.via_ir.is_some() || fingerprint.via_ir.is_none_or(|shown| shown == via_ir);
+            is_via_ir_allowed
+                && (given.evm_version.is_some() || version.is_none_or(|version| fingerprint.allows(version)))
         };
-        let kind = |via_ir, evm_version| Kind { via_ir, evm_version, likely: allowed(via_ir, evm_version) };
-        let mut kinds: Vec<_> =
-            ways.iter().flat_map(|way| versions.iter().map(move |version| kind(*way, *version))).collect();
+        let target = |via_ir, evm_version| CodeTarget { via_ir, evm_version, likely: allowed(via_ir, evm_version) };
+        let mut targets: Vec<_> = via_ir_choices
+            .iter()
+            .flat_map(|via_ir| versions.iter().map(move |version| target(*via_ir, *version)))
+            .collect();
         // A stable sort keeps the order within each group.
-        kinds.sort_by_key(|kind| !kind.likely);
-        kinds.reverse();
-        let fresh = Optimizers::new(fingerprint, given);
-        Self { kinds, optimizers: fresh.clone(), fresh, current: None, came_near: false }
+        targets.sort_by_key(|target| !target.likely);
+        targets.reverse();
+        let untried = Optimizers::new(fingerprint, given);
+        Self { targets, optimizers: untried.clone(), untried, current: None, came_near: false }
     }
 
     /// The next candidate, given the outcome of the last one.
-    pub(crate) fn next(&mut self, last: Option<Trial>) -> Option<SettingsChoice> {
-        self.came_near |= matches!(last, Some(Trial::Near(_)));
-        if last == Some(Trial::Failed) {
+    pub(crate) fn next(&mut self, last: Option<TrialOutcome>) -> Option<SettingsChoice> {
+        self.came_near |= matches!(last, Some(TrialOutcome::Near(_)));
+        if last == Some(TrialOutcome::Failed) {
             self.current = None;
         }
         let outcome = last.filter(|_| self.current.is_some());
-        if let Some(kind) = self.current
+        if let Some(target) = self.current
             && let Some(optimizer) = self.optimizers.next(outcome)
         {
-            return Some(choice(kind, optimizer));
+            return Some(choice(target, optimizer));
         }
-        // Kinds that the fingerprint rules out are not worth a compilation if another kind came near.
-        let kind = self.kinds.pop().filter(|kind| kind.likely || !self.came_near)?;
-        self.current = Some(kind);
-        self.optimizers = self.fresh.clone();
-        self.optimizers.next(None).map(|optimizer| choice(kind, optimizer))
+        // Targets that the fingerprint rules out are not worth a compilation if another target came near.
+        let target = self.targets.pop().filter(|target| target.likely || !self.came_near)?;
+        self.current = Some(target);
+        self.optimizers = self.untried.clone();
+        self.optimizers.next(None).map(|optimizer| choice(target, optimizer))
     }
 }
 
-fn choice(kind: Kind, optimizer: Optimizer) -> SettingsChoice {
-    SettingsChoice { optimizer, evm_version: kind.evm_version, via_ir: kind.via_ir }
+fn choice(target: CodeTarget, optimizer: Optimizer) -> SettingsChoice {
+    SettingsChoice { optimizer, evm_version: target.evm_version, via_ir: target.via_ir }
 }
 
 impl Optimizers {
-    fn new(fingerprint: &Fingerprint, given: Given) -> Self {
+    fn new(fingerprint: &Fingerprint, given: RequestedSettings) -> Self {
         let mut runs = RUNS.to_vec();
         runs.sort_unstable();
-        let start = if fingerprint.small == Some(false) { 10_000 } else { 200 };
+        let start = if fingerprint.optimized_for_size == Some(false) { 10_000 } else { 200 };
         let none =
-            Self { first: Vec::new(), runs: Vec::new(), next: None, finally: None, last: None, came_near: false };
+            Self { first: Vec::new(), runs: Vec::new(), next: None, fallback: None, last: None, came_near: false };
         match (given.optimizer, given.runs) {
             (Some(false), runs) => {
                 Self { first: vec![Optimizer { enabled: false, runs: runs.unwrap_or(200) }], ..none }
@@ -162,21 +165,21 @@ impl Optimizers {
             (None, None) if fingerprint.optimized => {
                 let mut first = vec![Optimizer::on(200)];
                 // Full address masks indicate many runs, and then 999,999 is by far the most common.
-                if fingerprint.small == Some(false) {
+                if fingerprint.optimized_for_size == Some(false) {
                     first.insert(0, Optimizer::on(999_999));
                 }
-                Self { first, runs, finally: Some(Optimizer::OFF), ..none }
+                Self { first, runs, fallback: Some(Optimizer::OFF), ..none }
             }
             (None, None) => Self { first: vec![Optimizer::OFF], runs, next: Some(200), ..none },
         }
     }
 
-    fn next(&mut self, outcome: Option<Trial>) -> Option<Optimizer> {
+    fn next(&mut self, outcome: Option<TrialOutcome>) -> Option<Optimizer> {
         if let (Some(Optimizer { enabled: true, runs }), Some(outcome)) = (self.last, outcome) {
             self.narrow(runs, outcome);
         }
         let next = if self.first.is_empty() {
-            self.next_runs().or_else(|| self.finally.take())
+            self.next_runs().or_else(|| self.fallback.take())
         } else {
             Some(self.first.remove(0))
         };
@@ -185,17 +188,17 @@ impl Optimizers {
     }
 
     /// Drops the numbers of runs that an outcome rules out.
-    fn narrow(&mut self, runs: u32, outcome: Trial) {
+    fn narrow(&mut self, runs: u32, outcome: TrialOutcome) {
         match outcome {
-            Trial::Shorter(gap) => {
+            TrialOutcome::Shorter(gap) => {
                 self.keep(|other| other > runs);
                 self.next = self.runs.last().copied().filter(|_| gap == Gap::Large);
             }
-            Trial::Longer(gap) => {
+            TrialOutcome::Longer(gap) => {
                 self.keep(|other| other < runs);
                 self.next = self.runs.first().copied().filter(|_| gap == Gap::Large);
             }
-            Trial::Near(order) if !self.came_near => {
+            TrialOutcome::Near(order) if !self.came_near => {
                 self.came_near = true;
                 let possible = |other: &u32| match order {
                     Ordering::Less => *other > runs,
@@ -206,7 +209,7 @@ impl Optimizers {
                 self.first.extend(usual.map(Optimizer::on));
                 self.runs.clear();
             }
-            Trial::Near(_) | Trial::Failed => {}
+            TrialOutcome::Near(_) | TrialOutcome::Failed => {}
         }
     }
 
@@ -226,13 +229,17 @@ impl Optimizers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::fingerprint::Rules;
+    use crate::settings::fingerprint::EvmRange;
 
-    const FINGERPRINT: Fingerprint =
-        Fingerprint { via_ir: Some(false), optimized: true, small: None, rules: Rules::FromShanghai };
+    const FINGERPRINT: Fingerprint = Fingerprint {
+        via_ir: Some(false),
+        optimized: true,
+        optimized_for_size: None,
+        evm_range: EvmRange::FromShanghai,
+    };
 
     /// Searches for settings with code that grows with the runs; returns the number of trials.
-    fn search(fingerprint: &Fingerprint, given: Given, wanted: SettingsChoice) -> Option<usize> {
+    fn search(fingerprint: &Fingerprint, given: RequestedSettings, wanted: SettingsChoice) -> Option<usize> {
         let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), fingerprint, given);
         let mut last = None;
         for tried in 1..200 {
@@ -240,14 +247,14 @@ mod tests {
             if choice == wanted {
                 return Some(tried);
             }
-            let same_kind = (choice.via_ir, choice.evm_version) == (wanted.via_ir, wanted.evm_version);
+            let same_target = (choice.via_ir, choice.evm_version) == (wanted.via_ir, wanted.evm_version);
             last = Some(match choice.optimizer {
-                _ if !same_kind => Trial::Near(Ordering::Equal),
-                Optimizer { enabled: false, .. } => Trial::Longer(Gap::Small),
+                _ if !same_target => TrialOutcome::Near(Ordering::Equal),
+                Optimizer { enabled: false, .. } => TrialOutcome::Longer(Gap::Small),
                 Optimizer { runs, .. } if !wanted.optimizer.enabled || runs < wanted.optimizer.runs => {
-                    Trial::Shorter(Gap::Small)
+                    TrialOutcome::Shorter(Gap::Small)
                 }
-                _ => Trial::Longer(Gap::Small),
+                _ => TrialOutcome::Longer(Gap::Small),
             });
         }
         None
@@ -260,29 +267,29 @@ mod tests {
     #[test]
     fn every_usual_number_of_runs_is_found_in_a_few_trials() {
         for runs in RUNS {
-            let tried = search(&FINGERPRINT, Given::default(), wanted(Optimizer::on(runs))).unwrap();
+            let tried = search(&FINGERPRINT, RequestedSettings::default(), wanted(Optimizer::on(runs))).unwrap();
             assert!(tried <= 8, "{runs}: {tried}");
         }
-        assert_eq!(search(&FINGERPRINT, Given::default(), wanted(Optimizer::on(200))), Some(1));
+        assert_eq!(search(&FINGERPRINT, RequestedSettings::default(), wanted(Optimizer::on(200))), Some(1));
         let plain = Fingerprint { optimized: false, ..FINGERPRINT };
-        assert_eq!(search(&plain, Given::default(), wanted(Optimizer::OFF)), Some(1));
+        assert_eq!(search(&plain, RequestedSettings::default(), wanted(Optimizer::OFF)), Some(1));
     }
 
     #[test]
     fn full_masks_move_the_highest_runs_first() {
-        let large = Fingerprint { small: Some(false), ..FINGERPRINT };
-        assert_eq!(search(&large, Given::default(), wanted(Optimizer::on(999_999))), Some(1));
+        let large = Fingerprint { optimized_for_size: Some(false), ..FINGERPRINT };
+        assert_eq!(search(&large, RequestedSettings::default(), wanted(Optimizer::on(999_999))), Some(1));
         for runs in RUNS {
-            let tried = search(&large, Given::default(), wanted(Optimizer::on(runs))).unwrap();
+            let tried = search(&large, RequestedSettings::default(), wanted(Optimizer::on(runs))).unwrap();
             assert!(tried <= 8, "{runs}: {tried}");
         }
     }
 
     #[test]
     fn a_near_length_queues_the_usual_numbers_once() {
-        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, Given::default());
+        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, RequestedSettings::default());
         let mut tried = vec![candidates.next(None).unwrap()];
-        while let Some(choice) = candidates.next(Some(Trial::Near(Ordering::Equal)))
+        while let Some(choice) = candidates.next(Some(TrialOutcome::Near(Ordering::Equal)))
             && choice.evm_version == Some(EvmVersion::Shanghai)
         {
             tried.push(choice);
@@ -294,70 +301,74 @@ mod tests {
 
     #[test]
     fn a_number_that_is_too_high_leaves_the_lower_ones_queued() {
-        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, Given::default());
+        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, RequestedSettings::default());
         let mut runs = |last| candidates.next(last).unwrap().optimizer.runs;
         assert_eq!(runs(None), 200);
-        assert_eq!(runs(Some(Trial::Near(Ordering::Less))), 999_999);
-        assert_eq!(runs(Some(Trial::Longer(Gap::Large))), 10_000);
-        assert_eq!(runs(Some(Trial::Longer(Gap::Large))), 1_000);
-        assert_eq!(runs(Some(Trial::Near(Ordering::Greater))), 800);
+        assert_eq!(runs(Some(TrialOutcome::Near(Ordering::Less))), 999_999);
+        assert_eq!(runs(Some(TrialOutcome::Longer(Gap::Large))), 10_000);
+        assert_eq!(runs(Some(TrialOutcome::Longer(Gap::Large))), 1_000);
+        assert_eq!(runs(Some(TrialOutcome::Near(Ordering::Greater))), 800);
     }
 
     #[test]
     fn given_settings_are_not_searched() {
-        let given =
-            Given { optimizer: Some(true), runs: Some(77), evm_version: Some(EvmVersion::Paris), via_ir: Some(true) };
+        let given = RequestedSettings {
+            optimizer: Some(true),
+            runs: Some(77),
+            evm_version: Some(EvmVersion::Paris),
+            via_ir: Some(true),
+        };
         let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, given);
         let only = SettingsChoice { optimizer: Optimizer::on(77), evm_version: Some(EvmVersion::Paris), via_ir: true };
         assert_eq!(candidates.next(None), Some(only));
-        assert_eq!(candidates.next(Some(Trial::Near(Ordering::Equal))), None);
+        assert_eq!(candidates.next(Some(TrialOutcome::Near(Ordering::Equal))), None);
     }
 
     #[test]
-    fn a_kind_that_fails_is_skipped() {
-        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, Given::default());
+    fn a_target_that_fails_is_skipped() {
+        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, RequestedSettings::default());
         let first = candidates.next(None).unwrap();
-        let second = candidates.next(Some(Trial::Failed)).unwrap();
+        let second = candidates.next(Some(TrialOutcome::Failed)).unwrap();
         assert_ne!(first.evm_version, second.evm_version);
     }
 
     #[test]
     fn evm_versions_that_fit_the_fingerprint_come_first() {
-        let old = Fingerprint { rules: Rules::BeforeShanghai, ..FINGERPRINT };
-        let first = Candidates::new(&"0.8.20".parse().unwrap(), &old, Given::default()).next(None).unwrap();
+        let old = Fingerprint { evm_range: EvmRange::BeforeShanghai, ..FINGERPRINT };
+        let first = Candidates::new(&"0.8.20".parse().unwrap(), &old, RequestedSettings::default()).next(None).unwrap();
         assert_eq!(first.evm_version, Some(EvmVersion::London));
     }
 
     #[test]
     fn lengths_are_classified_by_distance() {
-        assert_eq!(Trial::of_lengths(1_000, 1_000), Trial::Near(Ordering::Equal));
-        assert_eq!(Trial::of_lengths(1_010, 1_000), Trial::Near(Ordering::Greater));
-        assert_eq!(Trial::of_lengths(990, 1_000), Trial::Near(Ordering::Less));
-        assert_eq!(Trial::of_lengths(900, 1_000), Trial::Shorter(Gap::Small));
-        assert_eq!(Trial::of_lengths(2_000, 1_000), Trial::Longer(Gap::Large));
+        assert_eq!(TrialOutcome::of_lengths(1_000, 1_000), TrialOutcome::Near(Ordering::Equal));
+        assert_eq!(TrialOutcome::of_lengths(1_010, 1_000), TrialOutcome::Near(Ordering::Greater));
+        assert_eq!(TrialOutcome::of_lengths(990, 1_000), TrialOutcome::Near(Ordering::Less));
+        assert_eq!(TrialOutcome::of_lengths(900, 1_000), TrialOutcome::Shorter(Gap::Small));
+        assert_eq!(TrialOutcome::of_lengths(2_000, 1_000), TrialOutcome::Longer(Gap::Large));
     }
 
     #[test]
-    fn a_kind_ends_if_its_highest_runs_are_too_short() {
-        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, Given::default());
+    fn a_target_ends_if_its_highest_runs_are_too_short() {
+        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, RequestedSettings::default());
         let mut tried = Vec::new();
         let mut last = None;
         while let Some(choice) = candidates.next(last)
             && choice.evm_version == Some(EvmVersion::Shanghai)
         {
             tried.push(choice.optimizer);
-            last = Some(Trial::Shorter(Gap::Large));
+            last = Some(TrialOutcome::Shorter(Gap::Large));
         }
         assert_eq!(tried, [Optimizer::on(200), Optimizer::on(u32::MAX), Optimizer::OFF]);
     }
 
     #[test]
-    fn kinds_ruled_out_by_the_fingerprint_are_skipped_once_another_came_near() {
-        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, Given::default());
+    fn targets_ruled_out_by_the_fingerprint_are_skipped_once_another_came_near() {
+        let mut candidates = Candidates::new(&"0.8.20".parse().unwrap(), &FINGERPRINT, RequestedSettings::default());
         let mut last = None;
         while let Some(choice) = candidates.next(last) {
             assert_eq!((choice.evm_version, choice.via_ir), (Some(EvmVersion::Shanghai), false));
-            last = Some(Trial::Near(Ordering::Equal));
+            last = Some(TrialOutcome::Near(Ordering::Equal));
         }
     }
 }

@@ -28,7 +28,7 @@ const FIRST_WITH_SETTING: Release = (0, 4, 21);
 
 impl EvmVersion {
     /// One version of each group for which compilers generate nearly always the same code.
-    const KINDS: [Self; 7] = [
+    const GROUPS: [Self; 7] = [
         Self::Homestead,
         Self::Byzantium,
         Self::Petersburg,
@@ -115,19 +115,20 @@ impl EvmVersion {
     }
 
     /// The versions to try, one of each group: the compiler's default first, then newest first.
-    pub(crate) fn kinds_for(compiler: &CompilerVersion) -> Vec<Self> {
+    pub(crate) fn groups_for(compiler: &CompilerVersion) -> Vec<Self> {
         let Some(default) = Self::default_of(compiler) else { return Vec::new() };
         let known = Self::supported_by(compiler);
-        let others = Self::KINDS.into_iter().rev().filter(|kind| known.contains(kind) && !kind.is_same_kind(default));
+        let others =
+            Self::GROUPS.into_iter().rev().filter(|group| known.contains(group) && !group.is_same_group(default));
         std::iter::once(default).chain(others).collect()
     }
 
     /// Whether generated code is nearly always the same.
-    fn is_same_kind(self, other: Self) -> bool {
-        let kind = |version: Self| Self::KINDS.into_iter().rev().find(|kind| *kind <= version);
+    fn is_same_group(self, other: Self) -> bool {
+        let group = |version: Self| Self::GROUPS.into_iter().rev().find(|group| *group <= version);
         // Constantinople has the code of Petersburg, not of Byzantium.
-        let settled = |version| if version == Self::Constantinople { Self::Petersburg } else { version };
-        kind(settled(self)) == kind(settled(other))
+        let equivalent = |version| if version == Self::Constantinople { Self::Petersburg } else { version };
+        group(equivalent(self)) == group(equivalent(other))
     }
 }
 
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     fn kinds(compiler: &str) -> Vec<&'static str> {
-        EvmVersion::kinds_for(&compiler.parse().unwrap()).into_iter().map(EvmVersion::name).collect()
+        EvmVersion::groups_for(&compiler.parse().unwrap()).into_iter().map(EvmVersion::name).collect()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use alloy_primitives::hex;
 
 use super::EvmVersion;
-use crate::code::own_part;
+use crate::code::without_nested_code;
 
 /// Bytes at the start of code that contain the dispatcher.
 const HEAD: usize = 160;
@@ -17,13 +17,13 @@ pub struct Fingerprint {
     pub via_ir: Option<bool>,
     pub optimized: bool,
     /// Whether it is optimized for size (few runs), if it shows.
-    pub small: Option<bool>,
-    pub rules: Rules,
+    pub optimized_for_size: Option<bool>,
+    pub evm_range: EvmRange,
 }
 
 /// The range of EVM versions whose instructions the code uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rules {
+pub enum EvmRange {
     /// Without shifts.
     BeforeConstantinople,
     BeforeShanghai,
@@ -35,18 +35,18 @@ impl Fingerprint {
     #[must_use]
     pub fn of(code: &[u8]) -> Self {
         // Creation code is always optimized for size.
-        let code = own_part(code);
+        let code = without_nested_code(code);
         let head = code.get(..HEAD).unwrap_or(code);
         let has = |wanted: &[u8]| contains(head, wanted);
         let mut old_dispatch = hex!("7c01").to_vec();
         old_dispatch.extend([0; 28]);
         let pushes_zero =
             has(&hex!("5f5ffd")) || has(&hex!("5f80fd")) || has(&hex!("5f3560e01c")) || has(&hex!("5ffd5b"));
-        let rules = match () {
-            () if pushes_zero => Rules::FromShanghai,
-            () if has(&hex!("60e01c")) || has(&hex!("60e01b")) => Rules::BeforeShanghai,
-            () if has(&old_dispatch) || has(&hex!("60e060020a")) => Rules::BeforeConstantinople,
-            () => Rules::Unknown,
+        let evm_range = match () {
+            () if pushes_zero => EvmRange::FromShanghai,
+            () if has(&hex!("60e01c")) || has(&hex!("60e01b")) => EvmRange::BeforeShanghai,
+            () if has(&old_dispatch) || has(&hex!("60e060020a")) => EvmRange::BeforeConstantinople,
+            () => EvmRange::Unknown,
         };
         let swaps = code.windows(2).filter(|pair| **pair == SWAP1_POP).count();
         Self {
@@ -57,22 +57,22 @@ impl Fingerprint {
             },
             // Unoptimized code has such a pair every 50 to 170 bytes, optimized code every 500 bytes or more.
             optimized: swaps * 250 < code.len(),
-            small: match (contains(code, &SHORT_MASK), contains(code, &FULL_MASK)) {
+            optimized_for_size: match (contains(code, &SHORT_MASK), contains(code, &FULL_MASK)) {
                 (true, false) => Some(true),
                 (false, true) => Some(false),
                 _ => None,
             },
-            rules,
+            evm_range,
         }
     }
 
     /// Whether code for this version can have this fingerprint.
     pub(crate) fn allows(&self, version: EvmVersion) -> bool {
-        match self.rules {
-            Rules::BeforeConstantinople => version < EvmVersion::Constantinople,
-            Rules::BeforeShanghai => (EvmVersion::Constantinople..EvmVersion::Shanghai).contains(&version),
-            Rules::FromShanghai => version >= EvmVersion::Shanghai,
-            Rules::Unknown => true,
+        match self.evm_range {
+            EvmRange::BeforeConstantinople => version < EvmVersion::Constantinople,
+            EvmRange::BeforeShanghai => (EvmVersion::Constantinople..EvmVersion::Shanghai).contains(&version),
+            EvmRange::FromShanghai => version >= EvmVersion::Shanghai,
+            EvmRange::Unknown => true,
         }
     }
 }
@@ -87,26 +87,32 @@ mod tests {
 
     #[test]
     fn dispatchers_of_real_code_show_their_evm_version() {
-        let rules = |head: &str| Fingerprint::of(&hex::decode(head).unwrap()).rules;
-        assert_eq!(rules("608060405234801561000f575f80fd5b5060043610610055575f3560e01c8063"), Rules::FromShanghai);
-        assert_eq!(rules("608060405234801561001057600080fd5b50600436106100575760003560e01c80"), Rules::BeforeShanghai);
+        let evm_range = |head: &str| Fingerprint::of(&hex::decode(head).unwrap()).evm_range;
         assert_eq!(
-            rules("6080604052600436106100535763ffffffff60e060020a60003504166327e235e3"),
-            Rules::BeforeConstantinople
+            evm_range("608060405234801561000f575f80fd5b5060043610610055575f3560e01c8063"),
+            EvmRange::FromShanghai
+        );
+        assert_eq!(
+            evm_range("608060405234801561001057600080fd5b50600436106100575760003560e01c80"),
+            EvmRange::BeforeShanghai
+        );
+        assert_eq!(
+            evm_range("6080604052600436106100535763ffffffff60e060020a60003504166327e235e3"),
+            EvmRange::BeforeConstantinople
         );
         let old =
             "60806040526004361061006d576000357c0100000000000000000000000000000000000000000000000000000000900463ff";
-        assert_eq!(rules(old), Rules::BeforeConstantinople);
-        assert_eq!(rules(""), Rules::Unknown);
+        assert_eq!(evm_range(old), EvmRange::BeforeConstantinople);
+        assert_eq!(evm_range(""), EvmRange::Unknown);
     }
 
     #[test]
     fn masks_show_the_runs_unless_they_are_in_a_created_contract() {
-        let small = |code: &str| Fingerprint::of(&hex::decode(code).unwrap()).small;
+        let optimized_for_size = |code: &str| Fingerprint::of(&hex::decode(code).unwrap()).optimized_for_size;
         let (long, short) = (format!("6080604052{}", "ff".repeat(20)), "60806040526001600160a01b03");
-        assert_eq!((small(&long), small(short)), (Some(false), Some(true)));
-        assert_eq!(small(&format!("{long}fe{short}00")), Some(false));
-        assert_eq!(small(&format!("{long}{}", &short[10..])), None);
+        assert_eq!((optimized_for_size(&long), optimized_for_size(short)), (Some(false), Some(true)));
+        assert_eq!(optimized_for_size(&format!("{long}fe{short}00")), Some(false));
+        assert_eq!(optimized_for_size(&format!("{long}{}", &short[10..])), None);
     }
 
     #[test]

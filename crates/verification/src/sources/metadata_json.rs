@@ -15,7 +15,7 @@ use super::{
 type Files = BTreeMap<String, String>;
 
 /// The sources that a metadata.json describes.
-pub(super) struct Described {
+pub(super) struct DescribedSources {
     pub(super) files: Files,
     pub(super) settings: Map<String, Value>,
     /// The contract that it belongs to, by file and name.
@@ -53,7 +53,7 @@ fn text_of(value: &Value) -> Option<&str> {
 }
 
 /// Reads a metadata.json; the content of its sources is in it or in the other files.
-pub(super) fn read(mut metadata: Map<String, Value>, others: &Files) -> Result<Described, SourcesError> {
+pub(super) fn read(mut metadata: Map<String, Value>, others: &Files) -> Result<DescribedSources, SourcesError> {
     if metadata.get("language").is_some_and(|language| language != "Solidity") {
         return Err(SourcesError::NotSolidity);
     }
@@ -96,7 +96,7 @@ pub(super) fn read(mut metadata: Map<String, Value>, others: &Files) -> Result<D
     if let Some(Value::Object(libraries)) = settings.remove("libraries") {
         settings.insert("libraries".to_owned(), by_file(libraries, target.as_ref()));
     }
-    Ok(Described { files, settings, target })
+    Ok(DescribedSources { files, settings, target })
 }
 
 /// All line-ending variants of every file by hash, since file names differ between repositories and compilations.

@@ -61,7 +61,7 @@ pub(super) async fn submit(
     let back = format!("/verify?address={}", alphanumeric(fields.text("address")));
     let submitted = match read(&fields) {
         Ok(request) => {
-            let client = VerifyClient { site: PageBudget::current_client().address(), owner: None };
+            let client = VerifyClient { network: PageBudget::current_client().address(), owner: None };
             app.jobs.submit(client, request).await.map_err(|error| refusal(&error))
         }
         Err(text) => Err(FormAnswer::bad_input(text)),

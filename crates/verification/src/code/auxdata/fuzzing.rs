@@ -1,7 +1,7 @@
 use contracts::minimal_proxy_target;
 
 use super::{Auxdata, Entry, LENGTH_BYTES, MAX_ENTRIES, Value};
-use crate::{code::own_part, settings::Fingerprint};
+use crate::{code::without_nested_code, settings::Fingerprint};
 
 /// Code as it might stand on a chain, with the CBOR map of a compiler at its end or anywhere in it.
 pub fn contract_code(code: &[u8]) {
@@ -23,7 +23,7 @@ pub fn contract_code(code: &[u8]) {
     if let Some(target) = minimal_proxy_target(code) {
         assert!(code.len() < 64 || code.windows(4).any(|window| target.ends_with(window)));
     }
-    assert!(code.starts_with(own_part(code)));
+    assert!(code.starts_with(without_nested_code(code)));
     let _ = Fingerprint::of(code);
 }
 
@@ -37,7 +37,7 @@ fn check(code: &[u8], start: usize, found: &Auxdata) {
     }
     found.entries.iter().for_each(|entry| write(&mut map, entry));
     assert!(map.len() <= found.span.len() - LENGTH_BYTES, "the shortest form is not longer");
-    let length = u16::try_from(map.len()).expect("a map whose length is told in two bytes");
+    let length = u16::try_from(map.len()).expect("a map whose length fits into two bytes");
     map.extend(length.to_be_bytes());
     let again = Auxdata::at_end_of(&map).expect("what was written is read");
     assert_eq!(again.entries, found.entries);

@@ -4,8 +4,8 @@ use super::SoliditySearch;
 use crate::{
     error::VerifyError,
     matching::Difference,
-    search::{Files, Match, Refusal, Settings, Stopped},
-    settings::{Candidates, Fingerprint, SettingsChoice, Trial},
+    search::{Files, Match, Refusal, Settings, StopReason},
+    settings::{Candidates, Fingerprint, SettingsChoice, TrialOutcome},
 };
 
 /// The search ends after this many compilations if no code length came near that on the chain.
@@ -20,12 +20,12 @@ impl SoliditySearch<'_> {
         names: &[(String, String)],
     ) -> Result<Option<Box<Match>>, VerifyError> {
         let fingerprint = Fingerprint::of(self.chain.runtime);
-        let mut candidates = Candidates::new(&self.compiler.version, &fingerprint, self.request.given());
+        let mut candidates = Candidates::new(&self.compiler.version, &fingerprint, self.request.requested_settings());
         let mut last = None;
         let mut came_near = false;
         while let Some(choice) = candidates.next(last) {
             if !came_near && self.compilations >= FAR_COMPILATIONS {
-                self.stopped = Some(Stopped::NothingNear);
+                self.stopped = Some(StopReason::NoSimilarLength);
             }
             if !self.may_continue() || self.only_source_differs(choice) {
                 break;
@@ -40,7 +40,7 @@ impl SoliditySearch<'_> {
                     if stopped {
                         break;
                     }
-                    last = Some(Trial::Failed);
+                    last = Some(TrialOutcome::Failed);
                     continue;
                 }
             };
@@ -48,7 +48,7 @@ impl SoliditySearch<'_> {
             if let Some(found) = found {
                 return self.with_libraries(files, base, choice, found).await.map(Some);
             }
-            came_near |= matches!(trial, Trial::Near(_));
+            came_near |= matches!(trial, TrialOutcome::Near(_));
             last = Some(trial);
         }
         Ok(None)
@@ -58,8 +58,8 @@ impl SoliditySearch<'_> {
     /// bytes.
     fn only_source_differs(&self, next: SettingsChoice) -> bool {
         self.closest.as_ref().is_some_and(|closest| {
-            let same_rules = (closest.choice.evm_version, closest.choice.via_ir) == (next.evm_version, next.via_ir);
-            let one_in = if same_rules { 500 } else { 100 };
+            let same_target = (closest.choice.evm_version, closest.choice.via_ir) == (next.evm_version, next.via_ir);
+            let one_in = if same_target { 500 } else { 100 };
             matches!(closest.difference, Difference::Code { differing, on_chain_length, .. }
                 if differing * one_in <= on_chain_length)
         })

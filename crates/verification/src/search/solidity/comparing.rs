@@ -10,12 +10,12 @@ use crate::{
     Auxdata, CompiledContract,
     code::hash_metadata,
     error::VerifyError,
-    matching::{Comparison, Deployed, Difference, compare},
+    matching::{Comparison, DeployedCode, Difference, compare},
     search::{
-        Files, Match, Refusal, Settings, Stopped,
-        selectors::{FunctionsDiffer, has_other_constants},
+        Files, Match, Refusal, Settings, StopReason,
+        selectors::{FunctionDifference, has_other_constants},
     },
-    settings::{Filling, MetadataTemplate, SettingsChoice, Trial, replace_sources},
+    settings::{Filling, MetadataTemplate, SettingsChoice, TrialOutcome, replace_sources},
 };
 
 impl SoliditySearch<'_> {
@@ -26,9 +26,9 @@ impl SoliditySearch<'_> {
         settings: &Settings,
         choice: SettingsChoice,
         compiled: Vec<CompiledContract>,
-    ) -> Result<(Option<Box<Match>>, Trial), VerifyError> {
+    ) -> Result<(Option<Box<Match>>, TrialOutcome), VerifyError> {
         let mut best: Option<Box<Match>> = None;
-        let mut nearest: Option<(u64, Trial)> = None;
+        let mut nearest: Option<(u64, TrialOutcome)> = None;
         let mut others = 0;
         let compared = compiled.len();
         for contract in compiled {
@@ -61,7 +61,7 @@ impl SoliditySearch<'_> {
                     if nearest.as_ref().is_none_or(|(least, _)| distance < *least) && distance != u64::MAX {
                         nearest = Some((distance, trial(&contract, self.chain)));
                     }
-                    let functions = FunctionsDiffer::between(&contract, self.chain.runtime);
+                    let functions = FunctionDifference::between(&contract, self.chain.runtime);
                     let other = functions.is_some() || has_other_constants(&contract.runtime.bytes, self.chain.runtime);
                     others += usize::from(other || *difference == Difference::NoCode);
                     self.update_closest(&contract, choice, difference.clone(), functions);
@@ -69,9 +69,9 @@ impl SoliditySearch<'_> {
             }
         }
         if best.is_none() && compared > 0 && others == compared && self.closest.is_some() {
-            self.stopped = Some(Stopped::OtherSource);
+            self.stopped = Some(StopReason::OtherSource);
         }
-        Ok((best, nearest.map_or(Trial::Failed, |(_, trial)| trial)))
+        Ok((best, nearest.map_or(TrialOutcome::Failed, |(_, trial)| trial)))
     }
 
     /// Compares one contract. If only bytes that look like metadata differ, locates the metadata with an altered contract, which
@@ -156,7 +156,7 @@ impl SoliditySearch<'_> {
         contract: &CompiledContract,
         choice: SettingsChoice,
         difference: Difference,
-        functions: Option<FunctionsDiffer>,
+        functions: Option<FunctionDifference>,
     ) {
         let closer = self.closest.as_ref().is_none_or(|closest| difference.distance() < closest.difference.distance());
         if closer && difference != Difference::NoCode {
@@ -191,7 +191,7 @@ fn invert_hashes(code: &mut [u8], hashes: &[B256]) -> usize {
     offsets.len()
 }
 
-fn trial(contract: &CompiledContract, chain: Deployed<'_>) -> Trial {
+fn trial(contract: &CompiledContract, chain: DeployedCode<'_>) -> TrialOutcome {
     let (compiled, on_chain) = (contract.runtime.bytes.len(), chain.runtime.len());
-    Trial::of_lengths(compiled, on_chain)
+    TrialOutcome::of_lengths(compiled, on_chain)
 }

@@ -1,4 +1,4 @@
-//! Which files a Vyper source may import, by their names. The compiler decides; this only tells which to ask it about.
+//! Which files a Vyper source may import, by their names. The compiler decides; these are only the candidates.
 
 use std::{collections::BTreeSet, path::Path};
 

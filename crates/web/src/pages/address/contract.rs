@@ -122,12 +122,12 @@ impl TabRequest<'_> {
         let (app, address, server, names) = (self.app, self.address, self.server, self.names);
         let (code_hash, code) = app.interfaces.code_at(address, &app.node_calls).await?.unzip();
         let code = code.unwrap_or_default();
-        let known = self.find_known(address, code_hash).await?;
+        let known = self.find_verified(address, code_hash).await?;
         let implementations = app.interfaces.implementations(address, &app.node_calls).await?;
         let target = implementations.first().copied();
         let target_known = match target {
             Some(target) => {
-                self.find_known(target, app.interfaces.code_hash_at(target, &app.node_calls).await?).await?
+                self.find_verified(target, app.interfaces.code_hash_at(target, &app.node_calls).await?).await?
             }
             None => None,
         };
@@ -171,13 +171,13 @@ impl TabRequest<'_> {
     }
 
     /// None as well if the code is not known. A record that cannot be read is no unverified contract.
-    async fn find_known(
+    async fn find_verified(
         &self,
         address: Address,
         code_hash: Option<B256>,
     ) -> Result<Option<VerifiedContract>, PageError> {
         let Some(code_hash) = code_hash else { return Ok(None) };
-        Ok(self.app.known.find(address, code_hash).await?)
+        Ok(self.app.verified_deployments.find(address, code_hash).await?)
     }
 }
 

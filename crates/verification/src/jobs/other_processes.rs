@@ -15,7 +15,7 @@ use crate::{
     verifier::{Enqueued, VerifyStage},
 };
 
-/// How often a job of another process is looked at.
+/// How often a job of another process is polled.
 const POLL: Duration = Duration::from_millis(200);
 
 impl Shared {
@@ -24,13 +24,13 @@ impl Shared {
         let started = Instant::now();
         loop {
             // Before the job is read: it is stored before it ends.
-            let is_running = match &self.elsewhere {
-                Some(elsewhere) => elsewhere.is_running(id).await?,
+            let is_running = match &self.shared_jobs {
+                Some(shared_jobs) => shared_jobs.is_running(id).await?,
                 None => false,
             };
             // A job is stored before it leaves memory.
             let Some(job) = self.records.find_job(id).await? else { return Ok(None) };
-            let stage = (is_running && job.result.is_none()).then_some(VerifyStage::Elsewhere);
+            let stage = (is_running && job.result.is_none()).then_some(VerifyStage::OtherProcess);
             if stage.is_none() || started.elapsed() >= max_wait {
                 return Ok(Some(JobStatus { job, stage }));
             }
@@ -39,27 +39,27 @@ impl Shared {
     }
 
     /// Verifies, or takes the verdict of an equal job that another process runs.
-    pub(super) async fn find_out(
+    pub(super) async fn verify_or_wait(
         self: &Arc<Self>,
         job: &Arc<Job>,
         started: Instant,
         enqueued: Enqueued,
         request: Arc<VerifyRequest>,
     ) -> (JobResult, Option<VerifyError>) {
-        let Some(elsewhere) = &self.elsewhere else {
+        let Some(shared_jobs) = &self.shared_jobs else {
             let outcome = Self::verify(Arc::clone(self), Arc::clone(job), enqueued, request).await;
             return self.verdict(job, started, outcome);
         };
         let renewing = async {
             loop {
                 tokio::time::sleep(JOB_LEASE / 3).await;
-                if let Err(error) = elsewhere.renew(job.id).await {
+                if let Err(error) = shared_jobs.renew(job.id).await {
                     tracing::debug!(%error, job = %job.id, "cannot renew a verification");
                 }
             }
         };
         let verifying = async {
-            match self.wait_for_equal(&**elsewhere, job, digest(&request)).await {
+            match self.wait_for_equal(&**shared_jobs, job, digest(&request)).await {
                 Some(result) => (result, None),
                 None => {
                     let outcome = Self::verify(Arc::clone(self), Arc::clone(job), enqueued, request).await;
@@ -74,13 +74,13 @@ impl Shared {
     }
 
     /// The verdict of an equal job that another process runs; None if there is none, or if it ended without a verdict.
-    async fn wait_for_equal(&self, elsewhere: &dyn SharedJobs, job: &Job, request: B256) -> Option<JobResult> {
+    async fn wait_for_equal(&self, shared_jobs: &dyn SharedJobs, job: &Job, request: B256) -> Option<JobResult> {
         loop {
-            let equal = elsewhere.begin(job.id, request).await.unwrap_or_else(|error| {
+            let equal = shared_jobs.begin(job.id, request).await.unwrap_or_else(|error| {
                 tracing::warn!(%error, job = %job.id, "cannot tell whether another process verifies the same");
                 None
             })?;
-            job.progress.send_modify(|progress| progress.stage = VerifyStage::Elsewhere);
+            job.progress.send_modify(|progress| progress.stage = VerifyStage::OtherProcess);
             match self.find_stored(equal, MAX_TIME).await {
                 Ok(Some(JobStatus { job: VerificationJob { result: Some(result), .. }, .. })) => {
                     // What failed there may work here.

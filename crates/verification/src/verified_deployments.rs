@@ -13,7 +13,7 @@ use quick_cache::{Weighter, sync::Cache};
 use store::{ChainReader, StoreError, VerifiedContracts};
 use tokio::{sync::Semaphore, time::timeout};
 
-use crate::deployment::{KnownCreation, prove_deployment};
+use crate::deployment::{CreationCode, prove_deployment};
 
 /// A user waits for the page, and the sources can be shown without the creation code.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -26,7 +26,7 @@ const CACHED_BYTES: u64 = 16 << 20;
 const RETRY_DELAY: Duration = Duration::from_secs(60);
 
 /// Finds verified contracts together with the proof of their deployment.
-pub struct KnownContracts {
+pub struct VerifiedDeployments {
     node: NodeClient,
     chain: Arc<dyn ChainReader>,
     records: Arc<dyn VerifiedContracts>,
@@ -51,7 +51,7 @@ impl Weighter<(Address, CreationId), CachedCreation> for ByBytes {
     }
 }
 
-impl KnownContracts {
+impl VerifiedDeployments {
     #[must_use]
     pub fn new(node: NodeClient, chain: Arc<dyn ChainReader>, records: Arc<dyn VerifiedContracts>) -> Self {
         Self {
@@ -87,14 +87,14 @@ impl KnownContracts {
     }
 
     /// The creation in the index, with its code from the node; None if the node has none.
-    async fn find_creation(&self, address: Address) -> Result<Option<KnownCreation>, StoreError> {
+    async fn find_creation(&self, address: Address) -> Result<Option<CreationCode>, StoreError> {
         let metadata = self.chain.find_address(address).await?;
         let Some(id) = metadata.and_then(|metadata| metadata.creation).map(|creation| creation.id()) else {
             return Ok(None);
         };
         let key = (address, id);
         match self.cache.get(&key) {
-            Some(CachedCreation { code: Some(code), .. }) => return Ok(Some(KnownCreation { id, code })),
+            Some(CachedCreation { code: Some(code), .. }) => return Ok(Some(CreationCode { id, code })),
             Some(CachedCreation { code: None, at }) if at.elapsed() < RETRY_DELAY => return Ok(None),
             _ => {}
         }
@@ -105,12 +105,12 @@ impl KnownContracts {
         };
         let code = timeout(TIMEOUT, request).await.ok().flatten();
         self.cache.insert(key, CachedCreation { code: code.clone(), at: Instant::now() });
-        Ok(code.map(|code| KnownCreation { id, code }))
+        Ok(code.map(|code| CreationCode { id, code }))
     }
 }
 
-impl std::fmt::Debug for KnownContracts {
+impl std::fmt::Debug for VerifiedDeployments {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("KnownContracts").field("node", &self.node).finish_non_exhaustive()
+        f.debug_struct("VerifiedDeployments").field("node", &self.node).finish_non_exhaustive()
     }
 }
