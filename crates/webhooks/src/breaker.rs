@@ -19,7 +19,7 @@ domain::all_variants! {
         /// No attempt has succeeded or failed yet.
         Unknown,
         /// An attempt has succeeded before, and a few have failed since.
-        Shaken,
+        Degraded,
         /// Many attempts have failed in a row, or none has ever succeeded.
         Suspect,
     }
@@ -30,7 +30,7 @@ domain::all_variants! {
 pub(crate) struct PerTrust<T> {
     proven: T,
     unknown: T,
-    shaken: T,
+    degraded: T,
     suspect: T,
 }
 
@@ -47,7 +47,7 @@ impl<T> Index<Trust> for PerTrust<T> {
         match trust {
             Trust::Proven => &self.proven,
             Trust::Unknown => &self.unknown,
-            Trust::Shaken => &self.shaken,
+            Trust::Degraded => &self.degraded,
             Trust::Suspect => &self.suspect,
         }
     }
@@ -58,7 +58,7 @@ impl<T> IndexMut<Trust> for PerTrust<T> {
         match trust {
             Trust::Proven => &mut self.proven,
             Trust::Unknown => &mut self.unknown,
-            Trust::Shaken => &mut self.shaken,
+            Trust::Degraded => &mut self.degraded,
             Trust::Suspect => &mut self.suspect,
         }
     }
@@ -69,7 +69,7 @@ impl Trust {
         match (failures, proven) {
             (0, true) => Self::Proven,
             (0, false) => Self::Unknown,
-            (1..FAILURES_TO_OPEN, true) => Self::Shaken,
+            (1..FAILURES_TO_OPEN, true) => Self::Degraded,
             _ => Self::Suspect,
         }
     }
@@ -78,7 +78,7 @@ impl Trust {
     pub(crate) const fn per_endpoint(self) -> usize {
         match self {
             Self::Proven => 4,
-            Self::Unknown | Self::Shaken | Self::Suspect => 1,
+            Self::Unknown | Self::Degraded | Self::Suspect => 1,
         }
     }
 
@@ -87,7 +87,7 @@ impl Trust {
         match self {
             Self::Proven => MAX_STARTING,
             Self::Unknown => 160,
-            Self::Shaken | Self::Suspect => 32,
+            Self::Degraded | Self::Suspect => 32,
         }
     }
 
@@ -95,7 +95,7 @@ impl Trust {
     pub(crate) fn park_after(self) -> Duration {
         match self {
             Self::Proven => Duration::from_millis(250),
-            Self::Unknown | Self::Shaken | Self::Suspect => Duration::from_millis(100),
+            Self::Unknown | Self::Degraded | Self::Suspect => Duration::from_millis(100),
         }
     }
 }
@@ -123,11 +123,11 @@ mod tests {
 
     #[test]
     fn some_slots_are_reserved_for_proven_endpoints() {
-        let unproven = [Trust::Unknown, Trust::Shaken, Trust::Suspect].map(Trust::max_starting);
+        let unproven = [Trust::Unknown, Trust::Degraded, Trust::Suspect].map(Trust::max_starting);
         assert_eq!(MAX_STARTING - unproven.iter().sum::<usize>(), 32);
         assert_eq!(Trust::of(0, true), Trust::Proven);
         assert_eq!(Trust::of(0, false), Trust::Unknown);
-        assert_eq!(Trust::of(1, true), Trust::Shaken);
+        assert_eq!(Trust::of(1, true), Trust::Degraded);
         assert_eq!(Trust::of(1, false), Trust::Suspect);
         assert_eq!(Trust::of(5, true), Trust::Suspect);
     }

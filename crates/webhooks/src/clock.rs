@@ -7,17 +7,17 @@ use domain::UnixMillis;
 
 /// Milliseconds to add to the system time.
 static CORRECTION: AtomicI64 = AtomicI64::new(0);
-/// A smaller difference may as well be the time that it took to ask.
-const TOLERANCE: i64 = 1_000;
-/// Above this, the operator should know.
-const REPORTED: i64 = 10_000;
+/// Smaller differences may be due to the duration of the query.
+const MAX_IGNORED: i64 = 1_000;
+/// Differences from here on are logged.
+const MIN_REPORTED: i64 = 10_000;
 
 /// Uses the clock of the database, which is ahead of this machine's by some milliseconds: processes that send webhooks share
 /// the times at which messages are due, and receivers reject signatures of another time.
 pub fn correct_clock(ahead: i64) {
-    let correction = if ahead.abs() < TOLERANCE { 0 } else { ahead };
+    let correction = if ahead.abs() < MAX_IGNORED { 0 } else { ahead };
     let before = CORRECTION.swap(correction, Ordering::Relaxed);
-    if correction.abs() >= REPORTED && (correction - before).abs() >= REPORTED {
+    if correction.abs() >= MIN_REPORTED && (correction - before).abs() >= MIN_REPORTED {
         tracing::warn!(
             seconds = -correction / 1_000,
             "the clock of this machine differs from the database's, which is used for webhooks"

@@ -129,14 +129,14 @@ impl Dispatcher {
     pub fn run(mut self, cancel: CancellationToken) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             while !cancel.is_cancelled() {
-                if let Err(error) = self.work(&cancel).await {
+                if let Err(error) = self.run_once(&cancel).await {
                     tracing::warn!(%error, "cannot read or write webhook queues; retrying");
                     cancel.run_until_cancelled(tokio::time::sleep(RETRY_PAUSE)).await;
                 }
             }
             let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, async {
                 while let Some(ended) = self.sending.join_next_with_id().await {
-                    self.finish(vec![ended]).await?;
+                    self.record_ended(vec![ended]).await?;
                 }
                 Ok::<_, StoreError>(())
             })
@@ -153,7 +153,7 @@ impl Dispatcher {
         Ok(())
     }
 
-    async fn work(&mut self, cancel: &CancellationToken) -> Result<(), StoreError> {
+    async fn run_once(&mut self, cancel: &CancellationToken) -> Result<(), StoreError> {
         self.release_old_leases().await?;
         if self.scanned_at.is_none_or(|at| at.elapsed() >= SCAN_INTERVAL) {
             self.scan_queues().await?;
@@ -177,7 +177,7 @@ impl Dispatcher {
                 while let Some(ended) = self.sending.try_join_next_with_id() {
                     all.push(ended);
                 }
-                self.finish(all).await
+                self.record_ended(all).await
             }
             () = wake.notified() => Ok(()),
             () = tokio::time::sleep(timeout) => Ok(()),
@@ -190,15 +190,15 @@ impl Dispatcher {
             self.set_due(head.webhook, Some(head.due)).await?;
         }
         self.endpoints.retain(|_, endpoint| !endpoint.disabled || !endpoint.in_flight.is_empty());
-        self.idle_connections = self.endpoints.values_mut().map(Endpoint::drop_idle_connections).sum();
+        self.idle_connections = self.endpoints.values_mut().map(Endpoint::drop_expired_connections).sum();
         Ok(())
     }
 
     /// Releases what was claimed of queues that another process is to send from now on.
     async fn hand_over_queues(&mut self) -> Result<(), StoreError> {
-        let passed_on: Vec<WebhookId> =
+        let reassigned: Vec<WebhookId> =
             self.endpoints.keys().copied().filter(|id| !self.records.may_send(*id)).collect();
-        for id in passed_on {
+        for id in reassigned {
             self.hand_over(id).await?;
         }
         Ok(())
@@ -303,7 +303,7 @@ impl Dispatcher {
     }
 
     async fn send_one(&mut self, trust: Trust, id: WebhookId) -> Result<(), StoreError> {
-        // Claims may be older than the right to send: the process may have stood still.
+        // The queue may have been reassigned since the claim: the process may have been suspended.
         if !self.records.may_send(id) {
             return self.hand_over(id).await;
         }
@@ -319,7 +319,7 @@ impl Dispatcher {
             }
             endpoint.claimed.extend(claimed);
         }
-        // What the owner changed before a message was queued must apply to it, also if both happened since the last look.
+        // What the owner changed before a message was queued applies to it, also if both happened since the last check.
         if self.wake.take_changed(id) {
             let reloaded = self.reload(id).await;
             if reloaded.is_err() {
@@ -343,7 +343,7 @@ impl Dispatcher {
     }
 
     /// Records finished attempts and reschedules their endpoints.
-    async fn finish(&mut self, ended: Vec<Ended>) -> Result<(), StoreError> {
+    async fn record_ended(&mut self, ended: Vec<Ended>) -> Result<(), StoreError> {
         let (mut reports, mut pauses) = (Vec::new(), Vec::new());
         for ended in ended {
             let (task, sent) = match ended {
@@ -363,7 +363,7 @@ impl Dispatcher {
             };
             if let Some(endpoint) = endpoint {
                 endpoint.in_flight.remove(&number);
-                if endpoint.begins_to_fail(sent.fault.is_some(), Instant::now())
+                if endpoint.should_log_failure(sent.fault.is_some(), Instant::now())
                     && let Some(fault) = &sent.fault
                 {
                     let error: &dyn std::error::Error = fault.as_ref();
@@ -371,7 +371,7 @@ impl Dispatcher {
                 }
                 if let Some((connection, route)) = sent.connection
                     && self.idle_connections < MAX_IDLE_CONNECTIONS
-                    && endpoint.keep_connection(connection, &route)
+                    && endpoint.pool_connection(connection, &route)
                 {
                     self.idle_connections += 1;
                 }

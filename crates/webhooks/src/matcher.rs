@@ -53,7 +53,7 @@ enum Step {
     Advanced,
     /// The index changed during the read: retry.
     Changed,
-    /// The cursor is at the tip, and that of internal transactions follows it as far as it can.
+    /// The cursor is at the tip, and there are no more internal transactions to match.
     AtTip,
     /// The cursor is at the tip, but blocks below it are not traced yet.
     Untraced,
@@ -119,14 +119,14 @@ impl Matcher {
             Some(watch) => watch,
             None => Watch::new(self.records.watch_list().await?),
         };
-        let moved = if progress.cursor == Some(tip) {
+        let step = if progress.cursor == Some(tip) {
             self.advance_internal(&watch, progress.internal, tip).await?
         } else {
             self.advance(&watch, progress.cursor, tip).await?
         };
         // The watch list has changed: read it again and match the same blocks once more.
-        self.watch = moved.is_some().then_some(watch);
-        Ok(moved.unwrap_or(Step::Advanced))
+        self.watch = step.is_some().then_some(watch);
+        Ok(step.unwrap_or(Step::Advanced))
     }
 
     /// Matches the next blocks, or skips them if no webhook watches them; None if the watch list has changed.
@@ -224,7 +224,7 @@ impl Matcher {
         let notified = recipients(&events);
         let blocks = blocks
             .iter()
-            .map(|block| MatchedBlock { block: block.id(), known_to: watch.newest_interested(block.number) })
+            .map(|block| MatchedBlock { block: block.id(), known_to: watch.newest_watching(block.number) })
             .collect();
         let skips_internal = watch.first_internal_block().is_none();
         let matches = Matches { version: watch.version, from, blocks, events, part, skips_internal };

@@ -64,7 +64,7 @@ impl EncryptionKey {
     ///
     /// # Errors
     /// If the file cannot be read or written, or does not contain a key.
-    pub fn in_folder(folder: &Path) -> Result<Self, EncryptionKeyError> {
+    pub fn load_or_create(folder: &Path) -> Result<Self, EncryptionKeyError> {
         let path = folder.join(Self::FILE);
         match std::fs::read_to_string(&path) {
             Ok(text) => text.trim().parse(),
@@ -72,7 +72,7 @@ impl EncryptionKey {
                 let mut key = [0; KEY_BYTES];
                 rand::rng().fill_bytes(&mut key);
                 std::fs::create_dir_all(folder)?;
-                write_privately(&path, &hex(&key))?;
+                write_private_file(&path, &hex(&key))?;
                 Ok(Self(key))
             }
             Err(error) => Err(error.into()),
@@ -81,7 +81,7 @@ impl EncryptionKey {
 }
 
 /// Writes a file atomically and durably, readable only by its owner.
-fn write_privately(path: &Path, text: &str) -> std::io::Result<()> {
+fn write_private_file(path: &Path, text: &str) -> std::io::Result<()> {
     let temporary = path.with_extension("new");
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
@@ -124,7 +124,7 @@ pub enum VaultError {
     #[error("a webhook secret was sealed with another key, or is damaged")]
     OtherKey,
     #[error("cannot encrypt a webhook secret")]
-    Unsealable,
+    EncryptionFailed,
 }
 
 /// Encrypts and decrypts secrets.
@@ -137,7 +137,7 @@ impl Vault {
     /// # Errors
     /// Never for a key of the right length, which every [`EncryptionKey`] has.
     pub fn new(key: &EncryptionKey) -> Result<Self, VaultError> {
-        let key = UnboundKey::new(&AES_256_GCM, &key.0).map_err(|_| VaultError::Unsealable)?;
+        let key = UnboundKey::new(&AES_256_GCM, &key.0).map_err(|_| VaultError::EncryptionFailed)?;
         Ok(Self { key: std::sync::Arc::new(LessSafeKey::new(key)) })
     }
 
@@ -148,7 +148,7 @@ impl Vault {
         let mut text = secret.0.as_bytes().to_vec();
         self.key
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(owner.as_slice()), &mut text)
-            .map_err(|_| VaultError::Unsealable)?;
+            .map_err(|_| VaultError::EncryptionFailed)?;
         Ok(SealedSecret::new([&nonce[..], &text].concat()))
     }
 
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn a_sealed_secret_opens_only_with_its_key_and_for_its_owner() {
         let folder = tempfile::tempdir().unwrap();
-        let vault = Vault::new(&EncryptionKey::in_folder(folder.path()).unwrap()).unwrap();
+        let vault = Vault::new(&EncryptionKey::load_or_create(folder.path()).unwrap()).unwrap();
         let (owner, other) = (Address::repeat_byte(1), Address::repeat_byte(2));
         let secret = Secret::generate();
         let sealed = vault.seal(&secret, &owner).unwrap();
@@ -224,8 +224,8 @@ mod tests {
     #[test]
     fn the_key_file_is_created_once_and_is_private() {
         let folder = tempfile::tempdir().unwrap();
-        let created = EncryptionKey::in_folder(folder.path()).unwrap();
-        assert_eq!(EncryptionKey::in_folder(folder.path()).unwrap(), created);
+        let created = EncryptionKey::load_or_create(folder.path()).unwrap();
+        assert_eq!(EncryptionKey::load_or_create(folder.path()).unwrap(), created);
         let file = folder.path().join(EncryptionKey::FILE);
         #[cfg(unix)]
         {
@@ -233,7 +233,7 @@ mod tests {
             assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         }
         std::fs::write(&file, "nonsense").unwrap();
-        assert!(matches!(EncryptionKey::in_folder(folder.path()), Err(EncryptionKeyError::Malformed)));
+        assert!(matches!(EncryptionKey::load_or_create(folder.path()), Err(EncryptionKeyError::Malformed)));
     }
 
     #[test]

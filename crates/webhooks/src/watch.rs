@@ -1,4 +1,4 @@
-//! Finds the webhooks that an event concerns. Pure: one lookup per touched address, however many addresses are watched.
+//! Finds the webhooks that watch the parties of an event. Pure: one lookup per touched address, however many addresses are watched.
 
 use std::collections::HashMap;
 
@@ -50,36 +50,36 @@ impl Watch {
     }
 
     /// The newest webhook that watches this block; 0 if there is none.
-    pub(crate) fn newest_interested(&self, block: BlockNumber) -> WebhookId {
-        let (interested, _) = self.watched_from.split_at(self.watched_from.partition_point(|(from, _)| *from <= block));
-        interested.last().map_or(0, |(_, webhook)| *webhook)
+    pub(crate) fn newest_watching(&self, block: BlockNumber) -> WebhookId {
+        let (watching, _) = self.watched_from.split_at(self.watched_from.partition_point(|(from, _)| *from <= block));
+        watching.last().map_or(0, |(_, webhook)| *webhook)
     }
 
-    /// The webhooks that a transaction concerns, each once.
+    /// The webhooks that watch the sender or the receiver, each once.
     pub(crate) fn of_transaction(&self, transaction: &Transaction) -> Vec<WebhookId> {
         let parties = [Some(transaction.from), transaction.to];
-        self.concerned(EventKind::Tx, transaction.block_number, parties.into_iter().flatten())
+        self.watching(EventKind::Tx, transaction.block_number, parties.into_iter().flatten())
     }
 
-    /// The webhooks that a transfer concerns, each once.
+    /// The webhooks that watch the sender, the receiver or the token, each once.
     pub(crate) fn of_transfer(&self, transfer: &Transfer) -> Vec<WebhookId> {
         let event = &transfer.event;
-        self.concerned(EventKind::TokenTransfer, transfer.block_number, [event.from, event.to, event.token])
+        self.watching(EventKind::TokenTransfer, transfer.block_number, [event.from, event.to, event.token])
     }
 
-    /// The webhooks that an internal transaction concerns, each once.
+    /// The webhooks that watch the sender or the receiver, each once.
     pub(crate) fn of_internal(&self, transaction: &InternalTransaction) -> Vec<WebhookId> {
         let parties = [Some(transaction.event.from), transaction.event.to];
-        self.concerned(EventKind::Internal, transaction.block_number, parties.into_iter().flatten())
+        self.watching(EventKind::Internal, transaction.block_number, parties.into_iter().flatten())
     }
 
-    fn concerned(
+    fn watching(
         &self,
         kind: EventKind,
         block: BlockNumber,
         touched: impl IntoIterator<Item = Address>,
     ) -> Vec<WebhookId> {
-        let mut concerned = Vec::new();
+        let mut webhooks = Vec::new();
         let mut seen = Vec::with_capacity(3);
         for address in touched {
             // A webhook watches one address, so skipping repeated addresses avoids duplicates.
@@ -91,11 +91,11 @@ impl Watch {
             for watcher in watchers {
                 let wanted = watcher.events.contains(kind) && watcher.after.is_none_or(|after| after.number < block);
                 if wanted {
-                    concerned.push(watcher.webhook);
+                    webhooks.push(watcher.webhook);
                 }
             }
         }
-        concerned
+        webhooks
     }
 }
 
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_concerns_sender_and_receiver_each_once() {
+    fn a_transaction_matches_sender_and_receiver_each_once() {
         let watch = watch(vec![watcher(1, ALICE, &[EventKind::Tx], None), watcher(2, BOB, &[EventKind::Tx], None)]);
         assert_eq!(watch.of_transaction(&payment(ALICE, Some(BOB), 5)), [1, 2]);
         assert_eq!(watch.of_transaction(&payment(ALICE, Some(ALICE), 5)), [1]);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_concerns_sender_receiver_and_token() {
+    fn a_transfer_matches_sender_receiver_and_token() {
         let kinds = [EventKind::TokenTransfer];
         let watch = watch(vec![watcher(1, ALICE, &kinds, None), watcher(2, TOKEN, &kinds, None)]);
         assert_eq!(watch.of_transfer(&transfer(BOB, ALICE)), [1, 2]);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_concerns_webhooks_created_before_it() {
+    fn a_block_matches_webhooks_created_before_it() {
         let kinds = [EventKind::Tx];
         let watch = watch(vec![
             watcher(3, ALICE, &kinds, Some(5)),
@@ -166,7 +166,7 @@ mod tests {
             watcher(7, TOKEN, &kinds, Some(9)),
             watcher(5, ALICE, &kinds, Some(20)),
         ]);
-        let newest = [5, 6, 9, 10, 21].map(|block| watch.newest_interested(block));
+        let newest = [5, 6, 9, 10, 21].map(|block| watch.newest_watching(block));
         assert_eq!(newest, [0, 3, 3, 7, 7]);
         assert_eq!(watch.first_watched_block(), Some(6));
     }

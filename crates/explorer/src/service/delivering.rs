@@ -38,7 +38,7 @@ impl Hooks {
     pub(super) async fn new(config: &WebhooksConfig, data: &Path, store: &dyn Store) -> anyhow::Result<Self> {
         let key = match &config.encryption_key {
             Some(key) => key.clone(),
-            None => EncryptionKey::in_folder(data).context("cannot load the key for webhook secrets")?,
+            None => EncryptionKey::load_or_create(data).context("cannot load the key for webhook secrets")?,
         };
         let hooks = Self {
             records: store.webhook_records(config.limits),

@@ -77,8 +77,8 @@ impl Endpoint {
         self.disabled = false;
     }
 
-    /// Whether the result of an attempt is to be logged: the first failure is, the following ones are not.
-    pub(super) fn begins_to_fail(&mut self, has_failed: bool, now: Instant) -> bool {
+    /// Whether to log the result of an attempt: only the first of several failures is logged.
+    pub(super) fn should_log_failure(&mut self, has_failed: bool, now: Instant) -> bool {
         match (has_failed, self.failure_logged_at) {
             (true, None) => {
                 self.failure_logged_at = Some(now);
@@ -139,13 +139,13 @@ impl Endpoint {
 
     /// The most recently used idle connection.
     pub(super) fn take_connection(&mut self) -> Option<Connection> {
-        self.drop_idle_connections();
+        self.drop_expired_connections();
         self.connections.pop()
     }
 
     /// Pools an idle connection for reuse, unless the route has changed since it was opened. Returns whether it was pooled.
-    pub(super) fn keep_connection(&mut self, connection: Connection, made_for: &Arc<Route>) -> bool {
-        let same = self.route.as_ref().is_ok_and(|route| Arc::ptr_eq(route, made_for));
+    pub(super) fn pool_connection(&mut self, connection: Connection, opened_for: &Arc<Route>) -> bool {
+        let same = self.route.as_ref().is_ok_and(|route| Arc::ptr_eq(route, opened_for));
         let pooled = same && self.connections.len() < MAX_IDLE_CONNECTIONS;
         if pooled {
             self.connections.push(connection);
@@ -153,7 +153,7 @@ impl Endpoint {
         pooled
     }
 
-    pub(super) fn drop_idle_connections(&mut self) -> usize {
+    pub(super) fn drop_expired_connections(&mut self) -> usize {
         self.connections.retain(|connection| connection.is_open() && connection.last_used.elapsed() < IDLE_TIMEOUT);
         self.connections.len()
     }
@@ -205,8 +205,9 @@ mod tests {
     #[tokio::test]
     async fn a_failure_is_logged_once_and_again_after_an_hour_if_it_worked_meanwhile() {
         let (mut endpoint, start) = (endpoint(), Instant::now());
-        let mut at =
-            |minutes: u64, has_failed| endpoint.begins_to_fail(has_failed, start + Duration::from_secs(60 * minutes));
+        let mut at = |minutes: u64, has_failed| {
+            endpoint.should_log_failure(has_failed, start + Duration::from_secs(60 * minutes))
+        };
         assert!(!at(0, false) && at(1, true) && !at(2, true), "the first failure");
         assert!(!at(3, false) && !at(4, true), "it fails now and then");
         assert!(!at(90, true), "it still fails");

@@ -11,7 +11,7 @@ pub struct DeliveryMetrics {
     pub retried: Counter,
     /// Failed for the last time.
     pub given_up: Counter,
-    /// The receiver answered that it does not exist any more.
+    /// The receiver responded with 410 Gone.
     pub gone: Counter,
     /// From connecting to the end of the response.
     pub times: Histogram,

@@ -101,7 +101,7 @@ impl Slots {
     fn can_park(&self, trust: Trust) -> bool {
         let most = match trust {
             Trust::Proven => self.max_parked,
-            Trust::Unknown | Trust::Shaken | Trust::Suspect => self.max_parked - self.max_parked / 4,
+            Trust::Unknown | Trust::Degraded | Trust::Suspect => self.max_parked - self.max_parked / 4,
         };
         self.parked.iter().sum::<usize>() < most
     }
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn at_most_256_messages_start_at_once_and_some_slots_are_reserved_for_proven_endpoints() {
         let (mut slots, now) = (Slots::new(100), Instant::now());
-        let doubtful = [Trust::Unknown, Trust::Shaken, Trust::Suspect];
+        let doubtful = [Trust::Unknown, Trust::Degraded, Trust::Suspect];
         let taken: usize = doubtful.into_iter().map(|trust| fill(&mut slots, trust, now).len()).sum();
         assert_eq!(fill(&mut slots, Trust::Proven, now).len(), 256 - taken);
         assert!(taken <= 224);

@@ -109,7 +109,7 @@ impl Matcher {
             let Some(&block) = hashes.get(&transaction.block_number) else { continue };
             let location = EventLocation { block, tx_hash: transaction.hash };
             let mut webhooks = watch.of_transaction(transaction);
-            let inclusion = self.retain_interested(&mut webhooks, block, &mut orphanings).await?;
+            let inclusion = self.retain_created_before_first_match(&mut webhooks, block, &mut orphanings).await?;
             if !webhooks.is_empty() {
                 let body = payload::tx(transaction, inclusion);
                 let event = Event { kind: EventKind::Tx, location, log_index: None, batch_index: 0, body };
@@ -118,7 +118,7 @@ impl Matcher {
             let its_transfers = content.transfers.get(&(transaction.block_number, transaction.index));
             for transfer in its_transfers.into_iter().flatten() {
                 let mut webhooks = watch.of_transfer(transfer);
-                let inclusion = self.retain_interested(&mut webhooks, block, &mut orphanings).await?;
+                let inclusion = self.retain_created_before_first_match(&mut webhooks, block, &mut orphanings).await?;
                 if webhooks.is_empty() {
                     continue;
                 }
@@ -152,7 +152,7 @@ impl Matcher {
     }
 
     /// Removes webhooks created after the block was first matched. Returns the inclusion count if it is above 1.
-    pub(super) async fn retain_interested(
+    pub(super) async fn retain_created_before_first_match(
         &self,
         webhooks: &mut Vec<WebhookId>,
         block: BlockRef,

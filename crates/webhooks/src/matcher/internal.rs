@@ -49,7 +49,7 @@ impl Matcher {
         self.match_internal(watch, internal, next, last).await
     }
 
-    /// Blocks that were given up, or that came before tracing began.
+    /// Skips blocks whose traces are not available: tracing them was given up, or began later.
     async fn skip_untraced(
         &self,
         watch: &Watch,
@@ -92,7 +92,7 @@ impl Matcher {
             for transaction in transactions.iter().filter(|transaction| transaction.event.moves_value()) {
                 let Some(&block) = blocks.get(&transaction.block_number) else { continue };
                 let mut webhooks = watch.of_internal(transaction);
-                let inclusion = self.retain_interested(&mut webhooks, block, &mut orphanings).await?;
+                let inclusion = self.retain_created_before_first_match(&mut webhooks, block, &mut orphanings).await?;
                 if webhooks.is_empty() {
                     continue;
                 }
