@@ -2,7 +2,7 @@ use std::{fmt, num::NonZeroU32};
 
 use crate::view::counted;
 
-/// How many requests the API answers in any 60 seconds, as pages tell. None means without a limit.
+/// How many requests the API answers in any 60 seconds, as shown on pages. None means without a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApiLimits {
     /// Of a client without a key.
@@ -33,11 +33,11 @@ mod tests {
 
     #[test]
     fn limits_are_told_as_they_are() {
-        let told = |anonymous| ApiLimits { anonymous: NonZeroU32::new(anonymous), with_key: 100 }.to_string();
+        let shown = |anonymous| ApiLimits { anonymous: NonZeroU32::new(anonymous), with_key: 100 }.to_string();
         assert_eq!(
-            told(1_500),
+            shown(1_500),
             "Without a key, a client may send 1,500 requests in any 60 seconds; with a new key 100."
         );
-        assert!(told(1).contains("1 request in") && told(0).contains("not limited"));
+        assert!(shown(1).contains("1 request in") && shown(0).contains("not limited"));
     }
 }

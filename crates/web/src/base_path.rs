@@ -1,6 +1,6 @@
 //! Pages below a path of a host name, such as `/explorer` for an explorer among others.
 //!
-//! Templates write links from the root. One layer moves them below the base path, so that no link can be forgotten.
+//! Templates write links from the root. One layer prefixes them with the base path, so that no link can be forgotten.
 
 use std::{str::FromStr, sync::Arc};
 
@@ -47,28 +47,28 @@ impl BasePath {
         path.strip_prefix(&*self.0).filter(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// Moves the links of a page. Text cannot look like a link, since its quotes are escaped.
-    fn move_links(&self, page: &str) -> String {
+    /// Prefixes the links of a page. Text cannot look like a link, since its quotes are escaped.
+    fn prefix_links(&self, page: &str) -> String {
         const START: &str = "=\"/";
-        let mut moved = String::with_capacity(page.len() + page.len() / 8);
+        let mut prefixed = String::with_capacity(page.len() + page.len() / 8);
         let mut rest = page;
         while let Some((before, after)) = rest.split_once(START) {
-            moved.push_str(before);
+            prefixed.push_str(before);
             let is_link = [" href", " src", " action"].iter().any(|name| before.ends_with(name));
-            moved.push_str("=\"");
+            prefixed.push_str("=\"");
             if is_link {
-                moved.push_str(&self.0);
+                prefixed.push_str(&self.0);
             }
-            moved.push('/');
+            prefixed.push('/');
             rest = after;
         }
-        moved.push_str(rest);
-        moved
+        prefixed.push_str(rest);
+        prefixed
     }
 }
 
-/// Moves the links of pages below the base path.
-pub(crate) async fn move_links(State(base): State<BasePath>, request: Request, next: Next) -> Response {
+/// Prefixes the links of pages with the base path.
+pub(crate) async fn prefix_links(State(base): State<BasePath>, request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let is_page = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
     if base.as_str().is_empty() || !is_page {
@@ -78,7 +78,7 @@ pub(crate) async fn move_links(State(base): State<BasePath>, request: Request, n
     // A page is rendered as a whole, so this reads what is in memory.
     let Ok(page) = to_bytes(body, usize::MAX).await else { return internal_error() };
     head.headers.remove(CONTENT_LENGTH);
-    Response::from_parts(head, Body::from(base.move_links(&String::from_utf8_lossy(&page))))
+    Response::from_parts(head, Body::from(base.prefix_links(&String::from_utf8_lossy(&page))))
 }
 
 #[cfg(test)]
@@ -110,8 +110,8 @@ mod tests {
     fn links_move_and_text_stays() {
         let page =
             r#"<a href="/blocks">="/ </a><img src="/x.png"><form action="/search"><p data-href="/y" title="/z">"#;
-        let moved = r#"<a href="/bsc/blocks">="/ </a><img src="/bsc/x.png"><form action="/bsc/search"><p data-href="/y" title="/z">"#;
-        assert_eq!(base("/bsc").move_links(page), moved);
-        assert_eq!(base("/bsc").move_links("<a href=\"#main\">"), "<a href=\"#main\">");
+        let prefixed = r#"<a href="/bsc/blocks">="/ </a><img src="/bsc/x.png"><form action="/bsc/search"><p data-href="/y" title="/z">"#;
+        assert_eq!(base("/bsc").prefix_links(page), prefixed);
+        assert_eq!(base("/bsc").prefix_links("<a href=\"#main\">"), "<a href=\"#main\">");
     }
 }

@@ -33,9 +33,9 @@ pub(crate) struct Frame {
     /// Whether top accounts are listed.
     pub(crate) has_accounts: bool,
     pub(crate) search: String,
-    /// The path and the query by which search engines list the page; None for one that they leave out.
+    /// The canonical path and query; None for a page that search engines leave out.
     path: Option<String>,
-    /// Whether the page has an address of its own, but is not worth a place in the results of a search.
+    /// Whether the page has an address of its own, but search engines leave it out.
     is_unlisted: bool,
     site_url: Option<Arc<str>>,
     pub(crate) branding: Branding,

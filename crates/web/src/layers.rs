@@ -47,7 +47,7 @@ pub(crate) fn wrap(router: Router, budget: Arc<PageBudget>, base_path: BasePath)
         .quality(CompressionLevel::Precise(2))
         .compress_when(DefaultPredicate::new().and(may_be_compressed));
     router
-        .layer(from_fn_with_state(base_path, base_path::move_links))
+        .layer(from_fn_with_state(base_path, base_path::prefix_links))
         .layer(from_fn(limit_time))
         .layer(from_fn_with_state(budget, count_page))
         .layer(CatchPanicLayer::custom(respond_to_panic))

@@ -12,9 +12,9 @@ const DUST: u64 = 100;
 
 /// An entry of the history of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moved {
+pub(crate) struct HistoryEntry {
     /// The other address.
-    pub(crate) party: Address,
+    pub(crate) counterparty: Address,
     /// None for the chain's coin.
     pub(crate) token: Option<Address>,
     pub(crate) value: U256,
@@ -22,13 +22,13 @@ pub(crate) struct Moved {
     pub(crate) time: u64,
 }
 
-impl Moved {
+impl HistoryEntry {
     /// None for a transfer of the account to itself.
     pub(crate) fn of(transfer: &Transfer, account: Address) -> Option<Self> {
         let event = &transfer.event;
-        let party = if event.from == account { event.to } else { event.from };
-        let moved = Self { party, token: Some(event.token), value: event.value, time: transfer.timestamp };
-        (party != account && !party.is_zero()).then_some(moved)
+        let counterparty = if event.from == account { event.to } else { event.from };
+        let entry = Self { counterparty, token: Some(event.token), value: event.value, time: transfer.timestamp };
+        (counterparty != account && !counterparty.is_zero()).then_some(entry)
     }
 }
 
@@ -56,21 +56,25 @@ pub(crate) struct Lookalike {
 
 impl Counterparties {
     /// From entries of the history, in any order.
-    pub(crate) fn of(history: impl IntoIterator<Item = Moved>) -> Self {
+    pub(crate) fn of(history: impl IntoIterator<Item = HistoryEntry>) -> Self {
         let mut found: HashMap<String, Vec<Counterparty>> = HashMap::new();
-        for moved in history.into_iter().filter(|moved| !moved.value.is_zero()) {
-            let alike = found.entry(ends(moved.party)).or_default();
-            let known = match alike.iter().position(|known| known.address == moved.party) {
+        for entry in history.into_iter().filter(|entry| !entry.value.is_zero()) {
+            let alike = found.entry(ends(entry.counterparty)).or_default();
+            let known = match alike.iter().position(|known| known.address == entry.counterparty) {
                 Some(place) => alike.get_mut(place),
                 None => {
-                    alike.push(Counterparty { address: moved.party, since: moved.time, largest: HashMap::new() });
+                    alike.push(Counterparty {
+                        address: entry.counterparty,
+                        since: entry.time,
+                        largest: HashMap::new(),
+                    });
                     alike.last_mut()
                 }
             };
             if let Some(known) = known {
-                known.since = known.since.min(moved.time);
-                let largest = known.largest.entry(moved.token).or_default();
-                *largest = (*largest).max(moved.value);
+                known.since = known.since.min(entry.time);
+                let largest = known.largest.entry(entry.token).or_default();
+                *largest = (*largest).max(entry.value);
             }
         }
         Self(found)
@@ -78,14 +82,14 @@ impl Counterparties {
 
     /// Whether an entry is with an address that looks like a counterparty that came first. `is_fake` says that the token imitates
     /// another one, and so is worth nothing.
-    pub(crate) fn find(&self, moved: &Moved, is_fake: bool) -> Option<Lookalike> {
-        let alike = self.0.get(&ends(moved.party))?;
-        let own = alike.iter().find(|known| known.address == moved.party);
-        let others = alike.iter().filter(|known| known.address != moved.party);
+    pub(crate) fn find(&self, entry: &HistoryEntry, is_fake: bool) -> Option<Lookalike> {
+        let alike = self.0.get(&ends(entry.counterparty))?;
+        let own = alike.iter().find(|known| known.address == entry.counterparty);
+        let others = alike.iter().filter(|known| known.address != entry.counterparty);
         let earlier =
             others.filter(|other| own.is_none_or(|own| other.since <= own.since || is_next_to_nothing(own, other)));
-        let imitated = earlier.max_by_key(|other| other.largest.get(&moved.token).copied().unwrap_or_default())?;
-        let is_dust = is_fake || is_dust(moved.value, imitated.largest.get(&moved.token).copied());
+        let imitated = earlier.max_by_key(|other| other.largest.get(&entry.token).copied().unwrap_or_default())?;
+        let is_dust = is_fake || is_dust(entry.value, imitated.largest.get(&entry.token).copied());
         Some(Lookalike { of: imitated.address, is_dust })
     }
 }
@@ -117,30 +121,30 @@ mod tests {
     const OTHER: Address = address!("9934567800000000000000000000000000000011");
     const COIN: Option<Address> = Some(Address::repeat_byte(0xcc));
 
-    fn moved(party: Address, value: u64, time: u64) -> Moved {
-        Moved { party, token: COIN, value: U256::from(value), time }
+    fn entry(counterparty: Address, value: u64, time: u64) -> HistoryEntry {
+        HistoryEntry { counterparty, token: COIN, value: U256::from(value), time }
     }
 
-    fn found(history: &[Moved], wanted: &Moved) -> Option<(Address, bool)> {
+    fn found(history: &[HistoryEntry], wanted: &HistoryEntry) -> Option<(Address, bool)> {
         let found = Counterparties::of(history.iter().copied()).find(wanted, false)?;
         Some((found.of, found.is_dust))
     }
 
     #[test]
     fn nothing_from_an_address_with_the_ends_of_a_counterparty_imitates_it() {
-        let zero = moved(IMITATION, 0, 20);
-        let history = [moved(FRIEND, 5_000, 10), moved(OTHER, 9, 11), zero];
+        let zero = entry(IMITATION, 0, 20);
+        let history = [entry(FRIEND, 5_000, 10), entry(OTHER, 9, 11), zero];
         assert_eq!(found(&history, &zero), Some((FRIEND, true)));
-        let dust = moved(IMITATION, 50, 20);
-        assert_eq!(found(&[moved(FRIEND, 5_000, 10), dust], &dust), Some((FRIEND, true)));
+        let dust = entry(IMITATION, 50, 20);
+        assert_eq!(found(&[entry(FRIEND, 5_000, 10), dust], &dust), Some((FRIEND, true)));
         // Dust that came before the first payment.
-        let early = moved(IMITATION, 1, 5);
-        assert_eq!(found(&[moved(FRIEND, 5_000, 10), early], &early), Some((FRIEND, true)));
+        let early = entry(IMITATION, 1, 5);
+        assert_eq!(found(&[entry(FRIEND, 5_000, 10), early], &early), Some((FRIEND, true)));
     }
 
     #[test]
     fn the_counterparty_itself_and_others_are_not_suspicious() {
-        let history = [moved(FRIEND, 5_000, 10), moved(FRIEND, 0, 11), moved(OTHER, 0, 12), moved(IMITATION, 0, 20)];
+        let history = [entry(FRIEND, 5_000, 10), entry(FRIEND, 0, 11), entry(OTHER, 0, 12), entry(IMITATION, 0, 20)];
         for entry in &history[..3] {
             assert_eq!(found(&history, entry), None, "{entry:?}");
         }
@@ -149,8 +153,8 @@ mod tests {
 
     #[test]
     fn a_payment_to_the_imitation_is_told_and_is_not_dust() {
-        let paid = moved(IMITATION, 4_000, 30);
-        let history = [moved(FRIEND, 5_000, 10), moved(IMITATION, 0, 20), paid];
+        let paid = entry(IMITATION, 4_000, 30);
+        let history = [entry(FRIEND, 5_000, 10), entry(IMITATION, 0, 20), paid];
         assert_eq!(found(&history, &paid), Some((FRIEND, false)));
         assert_eq!(found(&history, &history[0]), None);
         let fake = Counterparties::of(history).find(&paid, true).unwrap();
@@ -159,8 +163,8 @@ mod tests {
 
     #[test]
     fn the_largest_amount_does_not_overflow() {
-        let all = Moved { value: U256::MAX, ..moved(FRIEND, 0, 10) };
-        let most = Moved { value: U256::MAX / U256::from(2), ..moved(IMITATION, 0, 20) };
+        let all = HistoryEntry { value: U256::MAX, ..entry(FRIEND, 0, 10) };
+        let most = HistoryEntry { value: U256::MAX / U256::from(2), ..entry(IMITATION, 0, 20) };
         assert_eq!(found(&[all, most], &most), Some((FRIEND, false)));
     }
 }

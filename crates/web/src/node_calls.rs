@@ -19,9 +19,9 @@ const CONTRACT_CALL_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Why a node call was not made, or has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NodeCallRefused {
+pub(crate) enum NodeCallError {
     BudgetSpent,
-    TookTooLong,
+    TimedOut,
 }
 
 pub(crate) struct NodeCalls {
@@ -45,17 +45,17 @@ impl NodeCalls {
         timeout(TIMEOUT, permitted).await.ok().flatten()
     }
 
-    /// Runs a call of a contract or a trace that a user asked for: it may take longer than a part of a page.
-    pub(crate) async fn run_long<T>(&self, operation: impl Future<Output = T>) -> Result<T, NodeCallRefused> {
+    /// Runs a call of a contract or a trace that a user requested: it may take longer than a part of a page.
+    pub(crate) async fn run_long<T>(&self, operation: impl Future<Output = T>) -> Result<T, NodeCallError> {
         if !self.budget.allows_node_calls(CALLS_PER_CONTRACT_CALL) {
-            return Err(NodeCallRefused::BudgetSpent);
+            return Err(NodeCallError::BudgetSpent);
         }
         let permitted = async {
             let _permit = self.budget.node_call().await.ok()?;
             Some(operation.await)
         };
         let done = timeout(CONTRACT_CALL_TIMEOUT, permitted).await.ok().flatten();
-        done.ok_or(NodeCallRefused::TookTooLong)
+        done.ok_or(NodeCallError::TimedOut)
     }
 }
 

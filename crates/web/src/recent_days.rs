@@ -9,11 +9,11 @@ use store::{ChainReader, StoreError};
 /// The figures that were read last, by the number of days.
 pub(crate) struct RecentDays {
     chain: Arc<dyn ChainReader>,
-    read: Mutex<Vec<ReadDays>>,
+    cached: Mutex<Vec<CachedDays>>,
 }
 
 #[derive(Debug)]
-struct ReadDays {
+struct CachedDays {
     days: u32,
     read_at: Instant,
     figures: Arc<[DayFigures]>,
@@ -21,7 +21,7 @@ struct ReadDays {
 
 impl RecentDays {
     pub(crate) fn new(chain: Arc<dyn ChainReader>) -> Self {
-        Self { chain, read: Mutex::default() }
+        Self { chain, cached: Mutex::default() }
     }
 
     /// `is_fresh` says whether figures that were read at some time may still be shown.
@@ -31,17 +31,17 @@ impl RecentDays {
         is_fresh: impl Fn(Instant) -> bool,
     ) -> Result<Arc<[DayFigures]>, StoreError> {
         let find = || {
-            let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-            let recent = read.iter().find(|read| read.days == days && is_fresh(read.read_at));
+            let cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+            let recent = cached.iter().find(|cached| cached.days == days && is_fresh(cached.read_at));
             recent.map(|recent| Arc::clone(&recent.figures))
         };
         if let Some(figures) = find() {
             return Ok(figures);
         }
         let figures: Arc<[DayFigures]> = self.chain.list_days(days).await?.into();
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        read.retain(|read| read.days != days);
-        read.push(ReadDays { days, read_at: Instant::now(), figures: Arc::clone(&figures) });
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        cached.retain(|cached| cached.days != days);
+        cached.push(CachedDays { days, read_at: Instant::now(), figures: Arc::clone(&figures) });
         Ok(figures)
     }
 }

@@ -2,7 +2,7 @@ use axum::{Router, routing::MethodRouter};
 
 use crate::state::App;
 
-/// Routes with their patterns, by which metrics count requests: a [`Router`] does not tell them.
+/// Routes with their patterns, by which metrics count requests: a [`Router`] does not expose them.
 #[derive(Default)]
 pub(crate) struct Routes {
     pub(crate) router: Router<App>,

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerAddress {
     pub(crate) url: String,
-    /// Whether a script may show the address in the browser instead: the operator did not tell the public one.
+    /// Whether a script may show the address in the browser instead: the operator did not configure the public one.
     pub(crate) is_local: bool,
 }
 

@@ -26,7 +26,7 @@ pub struct WebParts {
     pub public_url: Option<PublicUrl>,
     pub listens: SocketAddr,
     pub api_limits: ApiLimits,
-    /// What each client may have of the pages.
+    /// The limits of each client.
     pub budget: Arc<PageBudget>,
 }
 

@@ -7,6 +7,6 @@ pub struct TourStop {
     pub path: String,
     /// The text of the link.
     pub title: String,
-    /// What is to be seen there.
+    /// What the page shows.
     pub text: String,
 }

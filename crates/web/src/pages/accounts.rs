@@ -54,7 +54,7 @@ pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -
     let names = &app.page_names();
     let listing = top_accounts.listing();
     let AccountListing { block, is_complete, addresses_read, percent, .. } = *listing;
-    let unknown = listing.unknown.iter().copied().map(described).collect();
+    let unknown = listing.unknown.iter().copied().map(describe_unknown).collect();
     let listed = listing.page(paging.request());
     let addresses: Vec<Address> = listed.items.iter().map(|account| account.address).collect();
     let counts = app.chain.count_transactions(&addresses).await?;
@@ -80,8 +80,8 @@ pub(super) async fn show(State(app): State<App>, Query(paging): Query<Paging>) -
     .await
 }
 
-/// What these accounts only have.
-fn described(unknown: UnknownAccounts) -> &'static str {
+/// The only income of accounts that the list may miss.
+fn describe_unknown(unknown: UnknownAccounts) -> &'static str {
     match unknown {
         UnknownAccounts::EarlierBlocks => "payments before the first indexed block",
         UnknownAccounts::Genesis => "coins since the genesis block",

@@ -122,7 +122,7 @@ pub(super) async fn show(
         filter,
         token: params.filter.token(),
         page: params.paging.request(),
-        shows_all: params.lookalikes.is_some(),
+        shows_lookalikes: params.lookalikes.is_some(),
         server: &ServerAddress::new(app.site_url.as_deref(), app.listens),
         names,
     };

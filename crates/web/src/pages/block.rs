@@ -54,7 +54,7 @@ enum TabName {
     Transactions,
     Withdrawals,
     Rewards,
-    /// The only one for which the node is asked.
+    /// From the node; the others are in the index.
     Header,
 }
 

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use crate::{
     error::PageError,
     form::{Audience, FormAnswer, FormFields},
-    node_calls::NodeCallRefused,
+    node_calls::NodeCallError,
     state::{App, WebState},
 };
 
@@ -101,14 +101,14 @@ async fn call_contract(app: &WebState, address: Address, fields: &FormFields) ->
     })
 }
 
-fn refusal(refused: NodeCallRefused) -> FormAnswer {
+fn refusal(refused: NodeCallError) -> FormAnswer {
     match refused {
-        NodeCallRefused::BudgetSpent => FormAnswer::new(
+        NodeCallError::BudgetSpent => FormAnswer::new(
             StatusCode::TOO_MANY_REQUESTS,
             "You have made many calls in the last minute. Wait a few seconds and call again, or enter an API key: \
              calls with a key have a limit of their own.",
         ),
-        NodeCallRefused::TookTooLong => FormAnswer::new(StatusCode::SERVICE_UNAVAILABLE, NODE_UNAVAILABLE),
+        NodeCallError::TimedOut => FormAnswer::new(StatusCode::SERVICE_UNAVAILABLE, NODE_UNAVAILABLE),
     }
 }
 

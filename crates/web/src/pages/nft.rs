@@ -134,7 +134,7 @@ pub(super) async fn show(
             name,
             id: id.to_string(),
             token: names.token(address, &metadata.symbol, &metadata.name),
-            contract: AddressLink::bare(address),
+            contract: AddressLink::without_name(address),
             kind,
             owner,
             holders: grouped(nft.holder_count),

@@ -115,7 +115,7 @@ async fn find_matches(app: &WebState, query: &str) -> Result<Vec<Match>, PageErr
             warning: String::new(),
         }
     });
-    Ok(side_by_side([labels, tokens, contracts.collect()]))
+    Ok(interleave([labels, tokens, contracts.collect()]))
 }
 
 /// Addresses whose labels contain the text.
@@ -136,7 +136,7 @@ fn named_addresses(app: &WebState, text: &str) -> Vec<Match> {
 
 /// A match by number, address or hash.
 async fn find_exact(app: &WebState, query: &str) -> Result<Option<Match>, PageError> {
-    let query = linked(query);
+    let query = id_in_link(query);
     let digits = query.replace([',', '_', ' '], "");
     if let Ok(number) = digits.parse() {
         let block = app.chain.find_block(BlockId::Number(number)).await?;
@@ -166,7 +166,7 @@ async fn find_exact(app: &WebState, query: &str) -> Result<Option<Match>, PageEr
 }
 
 /// Takes matches of all kinds in turn, so that no kind takes all places.
-fn side_by_side(kinds: [Vec<Match>; 3]) -> Vec<Match> {
+fn interleave(kinds: [Vec<Match>; 3]) -> Vec<Match> {
     let mut kinds = kinds.map(Vec::into_iter);
     let mut matches = Vec::new();
     loop {
@@ -179,7 +179,7 @@ fn side_by_side(kinds: [Vec<Match>; 3]) -> Vec<Match> {
 }
 
 /// The number, hash or address in a link to a page of an explorer; other text as it is.
-fn linked(query: &str) -> &str {
+fn id_in_link(query: &str) -> &str {
     let Some((_, path)) = query.split_once("://") else { return query };
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let is_id = |part: &&str| {
@@ -219,11 +219,11 @@ mod tests {
     #[test]
     fn a_pasted_link_is_what_it_links_to() {
         let (address, hash) = (format!("0x{}", "ab".repeat(20)), format!("0x{}", "cd".repeat(32)));
-        assert_eq!(linked(&format!("https://bscscan.com/address/{address}#code")), address);
-        assert_eq!(linked(&format!("http://host:3000/base/tx/{hash}?tab=logs")), hash);
-        assert_eq!(linked("https://host/block/17"), "17");
-        assert_eq!(linked("https://host/"), "https://host/");
-        assert_eq!(linked("Coin"), "Coin");
+        assert_eq!(id_in_link(&format!("https://bscscan.com/address/{address}#code")), address);
+        assert_eq!(id_in_link(&format!("http://host:3000/base/tx/{hash}?tab=logs")), hash);
+        assert_eq!(id_in_link("https://host/block/17"), "17");
+        assert_eq!(id_in_link("https://host/"), "https://host/");
+        assert_eq!(id_in_link("Coin"), "Coin");
     }
 
     #[test]
@@ -239,7 +239,7 @@ mod tests {
         let matches = |kind: &'static str, count: u64| -> Vec<Match> {
             (0..count).map(|number| Match { kind, ..block_match(number) }).collect()
         };
-        let mixed = side_by_side([matches("a", 9), matches("b", 1), matches("c", 2)]);
+        let mixed = interleave([matches("a", 9), matches("b", 1), matches("c", 2)]);
         let kinds: Vec<&str> = mixed.iter().map(|found| found.kind).take(6).collect();
         assert_eq!((kinds, mixed.len()), (vec!["a", "b", "c", "a", "c", "a"], 12));
     }

@@ -8,7 +8,7 @@ use axum::{
 use domain::U256;
 use node::{AccountChange, Change, SlotChange};
 
-use super::trace::{Traced, traced_hash};
+use super::trace::{Traced, parse_traceable_hash};
 use crate::{
     error::PageError,
     frame::{Frame, Section},
@@ -48,7 +48,7 @@ struct BalanceChange {
 }
 
 pub(super) async fn show(State(app): State<App>, Path(hash): Path<String>) -> Result<Response, PageError> {
-    let hash = match traced_hash(&app, &hash).await? {
+    let hash = match parse_traceable_hash(&app, &hash).await? {
         Ok(hash) => hash,
         Err(not_found) => return Ok(not_found),
     };

@@ -164,7 +164,7 @@ pub(super) async fn show(
             },
             holders: grouped(token.holder_count),
             transfers: grouped(token.transfer_count),
-            contract: AddressLink::bare(token.address),
+            contract: AddressLink::without_name(token.address),
             imitation,
             balances_from_contract: token.balance_source == BalanceSource::Calls,
             audited: token.audited_block.map(BlockLink::new),

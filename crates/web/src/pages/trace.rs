@@ -4,7 +4,7 @@ use axum::response::Response;
 use domain::B256;
 use node::NodeError;
 
-use crate::{error::PageError, node_calls::NodeCallRefused, state::WebState};
+use crate::{error::PageError, node_calls::NodeCallError, state::WebState};
 
 /// A trace of a transaction for a page, or why there is none.
 pub(super) struct Traced<T> {
@@ -14,7 +14,7 @@ pub(super) struct Traced<T> {
 }
 
 impl<T: Default> Traced<T> {
-    pub(super) fn new(traced: Result<Result<Option<T>, NodeError>, NodeCallRefused>) -> Self {
+    pub(super) fn new(traced: Result<Result<Option<T>, NodeError>, NodeCallError>) -> Self {
         let (trace, missing) = match traced {
             Ok(Ok(Some(trace))) => (trace, ""),
             Ok(Ok(None)) => (T::default(), "The node does not trace transactions, or does not have this one."),
@@ -25,7 +25,7 @@ impl<T: Default> Traced<T> {
 }
 
 /// The hash of an indexed transaction, which the node can trace; otherwise the page that says what is wrong.
-pub(super) async fn traced_hash(app: &WebState, hash: &str) -> Result<Result<B256, Response>, PageError> {
+pub(super) async fn parse_traceable_hash(app: &WebState, hash: &str) -> Result<Result<B256, Response>, PageError> {
     let Ok(hash) = hash.parse() else {
         return Ok(Err(app.not_a_transaction_hash().await?));
     };

@@ -35,7 +35,7 @@ use self::{
     logs::LogChoice,
     moved::MovedView,
     operations::{OperationsView, operations_view},
-    summary::{SummaryInput, Word},
+    summary::{Phrase, SummaryInput},
 };
 use super::pending::show_unindexed;
 use crate::{
@@ -50,7 +50,7 @@ use crate::{
 struct TransactionPage {
     frame: Frame,
     hash: String,
-    summary: Vec<Word>,
+    summary: Vec<Phrase>,
     outcome: &'static str,
     failure: Option<Failure>,
     block: BlockLink,

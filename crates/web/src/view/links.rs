@@ -43,7 +43,7 @@ impl AddressLink {
     }
 
     /// Always by its digits.
-    pub(crate) fn bare(address: Address) -> Self {
+    pub(crate) fn without_name(address: Address) -> Self {
         Self::new(address, None, KnownAddresses::default())
     }
 

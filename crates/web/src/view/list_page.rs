@@ -7,12 +7,12 @@ use super::amount::grouped;
 
 /// A page of a list, by its number in a URL. An invalid one is the first, since users type it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct ListPage {
     page: u64,
     size: u32,
 }
 
-impl Part {
+impl ListPage {
     pub(crate) fn new(text: Option<&str>, size: u32) -> Self {
         let page = text.and_then(|text| text.trim().parse().ok()).filter(|page| *page > 0).unwrap_or(1);
         Self { page, size }
@@ -39,7 +39,7 @@ impl Part {
 
 /// Where the pages of a list are.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PartOf<'a> {
+pub(crate) struct ListLocation<'a> {
     /// In the plural, such as `Logs`.
     pub(crate) what: &'static str,
     pub(crate) path: &'a str,
@@ -56,7 +56,7 @@ pub(crate) struct PartOf<'a> {
 </span></nav>{% endif %}"#,
     ext = "html"
 )]
-pub(crate) struct PartPager {
+pub(crate) struct ListPager {
     what: &'static str,
     name: &'static str,
     link: String,
@@ -69,22 +69,22 @@ pub(crate) struct PartPager {
     total: String,
 }
 
-impl HtmlSafe for PartPager {}
+impl HtmlSafe for ListPager {}
 
-impl PartPager {
-    pub(crate) fn new(part: Part, total: u64, of: PartOf<'_>) -> Self {
-        let size = u64::from(part.size);
+impl ListPager {
+    pub(crate) fn new(page: ListPage, total: u64, location: ListLocation<'_>) -> Self {
+        let size = u64::from(page.size);
         let last = total.div_ceil(size).max(1);
         Self {
-            what: of.what,
-            name: of.name,
-            link: format!("{}?{}=", of.path, of.name),
-            page: part.page,
-            previous: (part.page - 1).min(last),
+            what: location.what,
+            name: location.name,
+            link: format!("{}?{}=", location.path, location.name),
+            page: page.page,
+            previous: (page.page - 1).min(last),
             last,
             shown_last: grouped(last),
-            first_shown: grouped(part.offset().saturating_add(1)),
-            last_shown: grouped(part.offset().saturating_add(size).min(total)),
+            first_shown: grouped(page.offset().saturating_add(1)),
+            last_shown: grouped(page.offset().saturating_add(size).min(total)),
             total: grouped(total),
         }
     }
@@ -94,10 +94,10 @@ impl PartPager {
 mod tests {
     use super::*;
 
-    const LOGS: PartOf<'_> = PartOf { what: "Logs", path: "/tx/0x1", name: "logs" };
+    const LOGS: ListLocation<'_> = ListLocation { what: "Logs", path: "/tx/0x1", name: "logs" };
 
     fn shown(page: &str, total: u64) -> String {
-        PartPager::new(Part::new(Some(page), 25), total, LOGS).render().unwrap()
+        ListPager::new(ListPage::new(Some(page), 25), total, LOGS).render().unwrap()
     }
 
     #[test]
@@ -119,8 +119,8 @@ mod tests {
 
     #[test]
     fn an_entry_is_on_the_page_of_its_position() {
-        assert_eq!(Part::with_position(419, 25), Part::new(Some("17"), 25));
-        assert_eq!(Part::with_position(0, 25), Part::new(Some("x"), 25));
-        assert_eq!(Part::new(Some(&u64::MAX.to_string()), 25).offset(), u64::MAX);
+        assert_eq!(ListPage::with_position(419, 25), ListPage::new(Some("17"), 25));
+        assert_eq!(ListPage::with_position(0, 25), ListPage::new(Some("x"), 25));
+        assert_eq!(ListPage::new(Some(&u64::MAX.to_string()), 25).offset(), u64::MAX);
     }
 }

@@ -31,7 +31,7 @@ impl LogRow {
         }
     }
 
-    /// Data that is not kept is on the page of the transaction.
+    /// Data that the index does not store is on the page of the transaction.
     fn of_event(event: &LogEvent, interfaces: &[KnownInterface], names: &PageNames) -> Self {
         Self {
             index: event.log_index,

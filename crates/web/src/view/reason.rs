@@ -2,9 +2,9 @@ use super::sanitize_text;
 
 /// The reason of a failure as a sentence of its own. Contracts choose it, so it is untrusted.
 pub(crate) fn shown_reason(reason: &str, max: usize) -> String {
-    let is_rest = reason.starts_with("with the data ") || reason == "without a reason";
-    let said = if is_rest { format!("Reverted {reason}") } else { reason.to_owned() };
-    sanitize_text(&said, max)
+    let is_fragment = reason.starts_with("with the data ") || reason == "without a reason";
+    let sentence = if is_fragment { format!("Reverted {reason}") } else { reason.to_owned() };
+    sanitize_text(&sentence, max)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(super) struct ApprovalRow {
     pub(super) spender: AddressLink,
     pub(super) approved: Allowed,
     /// None if the contract could not be called.
-    pub(super) left: Option<Allowed>,
+    pub(super) remaining: Option<Allowed>,
     pub(super) hash: TransactionLink,
     pub(super) time: Moment,
 }
@@ -51,7 +51,7 @@ impl TabRequest<'_> {
             ),
             spender: names.address(approval.spender),
             approved: allowed(approval, approval.value),
-            left: value(position).map(|value| allowed(approval, value)),
+            remaining: value(position).map(|value| allowed(approval, value)),
             hash: TransactionLink::new(approval.tx_hash),
             time: Moment::of(approval.timestamp),
         });

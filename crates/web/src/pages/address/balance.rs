@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Held tokens to choose from.
-const CHOICES: u32 = 100;
+const MAX_CHOICES: u32 = 100;
 /// Bars of the chart, each for the same time.
 const STEPS: u64 = 60;
 /// Charts of a shorter time have hours and minutes at their axes.
@@ -65,7 +65,7 @@ impl TabRequest<'_> {
     pub(super) async fn balance(&self) -> Result<BalanceView, PageError> {
         let (app, address, token) = (self.app, self.address, self.token.clone());
         let chosen = token.as_ref().ok().copied().flatten();
-        let held = app.chain.list_address_tokens(address, PageRequest::newest(CHOICES)).await?.items;
+        let held = app.chain.list_address_tokens(address, PageRequest::newest(MAX_CHOICES)).await?.items;
         let mut choices =
             vec![Choice { value: String::new(), label: self.names.coin.clone(), is_chosen: chosen.is_none() }];
         for held in &held {
@@ -74,12 +74,12 @@ impl TabRequest<'_> {
         let found = match token {
             Ok(Some(token)) => {
                 let history = token_history(&*app.chain, BalanceKey { token, holder: address }).await;
-                found(history, "No transfer of such a token is indexed.")?
+                history_or_reason(history, "No transfer of such a token is indexed.")?
             }
             Ok(None) => {
                 let may_call_node = || app.budget.allows_node_calls(ACCOUNT_CALLS);
                 let history = coin_history(&*app.chain, &app.accounts, address, &may_call_node).await;
-                found(history, "The chain has nothing about this address.")?
+                history_or_reason(history, "The chain has nothing about this address.")?
             }
             Err(error) => Err(error),
         };
@@ -97,7 +97,7 @@ impl TabRequest<'_> {
 }
 
 /// The history, or why there is none.
-fn found(
+fn history_or_reason(
     history: Result<Option<BalanceHistory>, HistoryError>,
     unknown: &str,
 ) -> Result<Result<BalanceHistory, String>, PageError> {

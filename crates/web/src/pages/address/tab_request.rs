@@ -13,7 +13,7 @@ pub(super) struct TabRequest<'a> {
     pub(super) token: Result<Option<Address>, String>,
     pub(super) page: PageRequest,
     /// Whether transfers that imitate counterparties are listed with the others.
-    pub(super) shows_all: bool,
+    pub(super) shows_lookalikes: bool,
     /// The address of this server, for commands that are shown.
     pub(super) server: &'a ServerAddress,
     pub(super) names: &'a PageNames,

@@ -27,7 +27,7 @@ impl TabRequest<'_> {
             key: held.token.address,
             token: names.token(held.token.address, &held.token.metadata.symbol, &held.token.metadata.name),
             name: sanitize_name(&held.token.metadata.name),
-            contract: AddressLink::bare(held.token.address),
+            contract: AddressLink::without_name(held.token.address),
             kind: names.token_kind(held.token.kind),
             balance: Amount::of_token(held.balance, held.token.metadata.decimals),
         });

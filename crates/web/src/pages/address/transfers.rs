@@ -5,25 +5,25 @@ use domain::{Page, PageRequest, Transaction, TransactionFilter, Transfer, Transf
 use super::tab_request::TabRequest;
 use crate::{
     error::PageError,
-    lookalikes::{Counterparties, Lookalike, Moved},
+    lookalikes::{Counterparties, HistoryEntry, Lookalike},
     view::{TransferRow, short},
 };
 
-/// Entries before and after a page among which counterparties are sought.
-const AROUND: u64 = 50;
-const SOUGHT: u32 = 200;
-const SOUGHT_TRANSACTIONS: u32 = 100;
+/// Counterparties are searched among so many transfers, which begin so many before the page, and among the newest transactions.
+const SEARCHED_BEFORE: u64 = 50;
+const SEARCHED_TRANSFERS: u32 = 200;
+const SEARCHED_TRANSACTIONS: u32 = 100;
 
 /// The transfers of a page.
 pub(super) struct ListedTransfers {
     pub(super) rows: Vec<TransferRow>,
     /// Rows of the page that are not shown.
     pub(super) hidden: usize,
-    /// Whether such rows are on the page and shown, as asked for.
-    pub(super) is_all: bool,
+    /// Whether such rows are on the page and shown, as requested.
+    pub(super) shows_imitations: bool,
 }
 
-/// Nothing, or less than a tenth of a token: only with such an amount, it is worth to look for whom the other address imitates.
+/// Nothing, or less than a tenth of a token: only then is it looked up whether the other address imitates one.
 fn is_small(transfer: &Transfer) -> bool {
     let tenth =
         transfer.token_decimals.and_then(|decimals| U256::from(10).checked_pow(U256::from(decimals.checked_sub(1)?)));
@@ -46,15 +46,15 @@ impl TabRequest<'_> {
         let row = |(place, transfer): (usize, &Transfer)| {
             let row = TransferRow::new(transfer, self.names);
             let doubt = suspicious.get(&place).map(|found| short(&found.of.to_checksum(None)));
-            (self.shows_all || !is_hidden(&place)).then_some(TransferRow { doubt, ..row })
+            (self.shows_lookalikes || !is_hidden(&place)).then_some(TransferRow { doubt, ..row })
         };
         let rows = items.iter().enumerate().filter_map(row).collect();
-        let hidden = if self.shows_all { 0 } else { count };
-        Ok((ListedTransfers { rows, hidden, is_all: self.shows_all && count > 0 }, total))
+        let hidden = if self.shows_lookalikes { 0 } else { count };
+        Ok((ListedTransfers { rows, hidden, shows_imitations: self.shows_lookalikes && count > 0 }, total))
     }
 
-    /// The transfers of a page with addresses that imitate counterparties, by their places. Entries of the history are read only if
-    /// there is one to be suspicious about.
+    /// The transfers of a page with addresses that imitate counterparties, by position. The history is read only if one of the
+    /// transfers is suspicious.
     async fn lookalikes(&self, page: &[Transfer]) -> Result<HashMap<usize, Lookalike>, PageError> {
         let mut fakes = Vec::with_capacity(page.len());
         for transfer in page {
@@ -64,34 +64,39 @@ impl TabRequest<'_> {
         }
         let account = self.address;
         let is_cheap = |(transfer, is_fake): (&Transfer, &bool)| *is_fake || is_small(transfer);
-        let near = Counterparties::of(page.iter().filter_map(|transfer| Moved::of(transfer, account)));
-        let is_alike =
-            |transfer: &Transfer| Moved::of(transfer, account).is_some_and(|moved| near.find(&moved, false).is_some());
+        let near = Counterparties::of(page.iter().filter_map(|transfer| HistoryEntry::of(transfer, account)));
+        let is_alike = |transfer: &Transfer| {
+            HistoryEntry::of(transfer, account).is_some_and(|entry| near.find(&entry, false).is_some())
+        };
         let entries = page.iter().zip(&fakes);
         if !entries.clone().any(|(transfer, is_fake)| is_cheap((transfer, is_fake)) || is_alike(transfer)) {
             return Ok(HashMap::new());
         }
         let known = Counterparties::of(self.history().await?);
         let found = entries.enumerate().filter_map(|(place, (transfer, is_fake))| {
-            let moved = Moved::of(transfer, account)?;
-            Some((place, known.find(&moved, *is_fake)?))
+            let entry = HistoryEntry::of(transfer, account)?;
+            Some((place, known.find(&entry, *is_fake)?))
         });
         Ok(found.collect())
     }
 
     /// The transfers around the page, and the newest transactions.
-    async fn history(&self) -> Result<Vec<Moved>, PageError> {
+    async fn history(&self) -> Result<Vec<HistoryEntry>, PageError> {
         let (chain, account) = (&self.app.chain, self.address);
-        let around = PageRequest { offset: self.page.offset.saturating_sub(AROUND), limit: SOUGHT, ..self.page };
+        let around = PageRequest {
+            offset: self.page.offset.saturating_sub(SEARCHED_BEFORE),
+            limit: SEARCHED_TRANSFERS,
+            ..self.page
+        };
         let transfers = chain.list_transfers(&TransferFilter::touching(account), around).await?.items;
-        let newest = PageRequest::newest(SOUGHT_TRANSACTIONS);
+        let newest = PageRequest::newest(SEARCHED_TRANSACTIONS);
         let transactions = chain.list_transactions(&TransactionFilter::touching(account), newest).await?.items;
         let paid = |tx: &Transaction| {
-            let party = if tx.from == account { tx.to? } else { tx.from };
-            Some(Moved { party, token: None, value: tx.value, time: tx.timestamp })
-                .filter(|moved| moved.party != account)
+            let counterparty = if tx.from == account { tx.to? } else { tx.from };
+            Some(HistoryEntry { counterparty, token: None, value: tx.value, time: tx.timestamp })
+                .filter(|entry| entry.counterparty != account)
         };
-        let transfers = transfers.iter().filter_map(|transfer| Moved::of(transfer, account));
+        let transfers = transfers.iter().filter_map(|transfer| HistoryEntry::of(transfer, account));
         Ok(transfers.chain(transactions.iter().filter_map(paid)).collect())
     }
 }

@@ -13,11 +13,11 @@ const SHOWN_EXTRA_DATA: usize = 4 * 1024;
 
 /// The header, or why it is not shown.
 pub(super) enum HeaderView {
-    Found(Box<Found>),
+    Found(Box<HeaderFields>),
     Missing(&'static str),
 }
 
-pub(super) struct Found {
+pub(super) struct HeaderFields {
     pub(super) extra_data: Option<ExtraData>,
     pub(super) fields: Vec<Field>,
     pub(super) uncles: Vec<B256>,
@@ -55,7 +55,7 @@ pub(super) async fn block_header(app: &WebState, block: BlockRef) -> HeaderView 
 
 const NO_ANSWER: &str = "The header is not available: there is no answer from the node. Try again shortly.";
 
-impl From<BlockHeader> for Found {
+impl From<BlockHeader> for HeaderFields {
     fn from(header: BlockHeader) -> Self {
         let hash = |hash: Option<B256>| hash.map(|hash| hash.to_string());
         let fields = [
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_field_that_the_header_does_not_have_has_no_value() {
-        let found = Found::from(BlockHeader { blob_gas_used: Some(0), ..header() });
+        let found = HeaderFields::from(BlockHeader { blob_gas_used: Some(0), ..header() });
         let with_value: Vec<&str> =
             found.fields.iter().filter(|field| field.value.is_some()).map(|field| field.name).collect();
         assert_eq!(with_value, ["Blob gas used"], "zero is a value");

@@ -1,6 +1,6 @@
 use domain::{Address, B256};
 
-use super::{MAX_QUERY_CHARACTERS, block_range, linked, malformed};
+use super::{MAX_QUERY_CHARACTERS, block_range, id_in_link, malformed};
 use crate::view::{grouped, sanitize_text};
 
 /// Longest text about a query.
@@ -9,9 +9,9 @@ const MAX_TEXT: usize = 200;
 /// A query of the search, as it was typed or pasted.
 pub(in crate::pages) fn search_query(typed: &str) {
     let query: String = typed.trim().chars().take(MAX_QUERY_CHARACTERS).collect();
-    let id = linked(&query);
+    let id = id_in_link(&query);
     assert!(query.contains(id));
-    assert_eq!(linked(id), id, "what a link leads to is no link");
+    assert_eq!(id_in_link(id), id, "what a link leads to is no link");
     if let Some([first, last]) = block_range(&query) {
         for written in [format!("{first}-{last}"), format!("{} – {}", grouped(first), grouped(last))] {
             assert_eq!(block_range(&written), Some([first, last]), "{written}");

@@ -1,6 +1,6 @@
 use domain::{Page, PageRequest, Trade, Transaction, Transfer};
 
-use crate::{error::PageError, state::WebState, view::Part};
+use crate::{error::PageError, state::WebState, view::ListPage};
 
 const SHOWN_TRADES: u32 = 100;
 /// Of the list of what moved.
@@ -12,25 +12,25 @@ pub(super) struct Events {
     pub(super) transfers: Page<Transfer>,
     /// The first ones.
     pub(super) trades: Page<Trade>,
-    /// Which of the transfers are listed.
-    pub(super) part: Part,
+    /// Which page of the transfers is listed.
+    pub(super) page: ListPage,
     pub(super) listed: Vec<Transfer>,
 }
 
 impl Events {
-    /// `page` is what the user typed as the number of the page of transfers.
-    pub(super) async fn read(app: &WebState, tx: &Transaction, page: Option<&str>) -> Result<Self, PageError> {
-        let part = Part::new(page, TRANSFERS_OF_PAGE);
+    /// `number` is what the user typed as the page of transfers.
+    pub(super) async fn read(app: &WebState, tx: &Transaction, number: Option<&str>) -> Result<Self, PageError> {
+        let page = ListPage::new(number, TRANSFERS_OF_PAGE);
         let Some(first) = app.chain.find_transaction_events(tx.hash, 0, SHOWN_TRADES).await? else {
-            return Ok(Self { transfers: Page::empty(0), trades: Page::empty(0), part, listed: Vec::new() });
+            return Ok(Self { transfers: Page::empty(0), trades: Page::empty(0), page, listed: Vec::new() });
         };
-        let listed = if part.is_first() {
+        let listed = if page.is_first() {
             first.transfers.items.iter().take(TRANSFERS_OF_PAGE as usize).cloned().collect()
         } else {
-            let PageRequest { offset, limit, .. } = part.request();
+            let PageRequest { offset, limit, .. } = page.request();
             let found = app.chain.find_transaction_events(tx.hash, offset, limit).await?;
             found.map(|events| events.transfers.items).unwrap_or_default()
         };
-        Ok(Self { transfers: first.transfers, trades: first.trades, part, listed })
+        Ok(Self { transfers: first.transfers, trades: first.trades, page, listed })
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct FeeView {
     pub(super) token: Option<TokenLink>,
     /// Whether nobody paid for its gas.
     pub(super) is_free: bool,
-    /// What became of it, if it is all the same; empty otherwise.
+    /// What all of it was spent on; empty if on several things.
     pub(super) whole: &'static str,
     pub(super) parts: Vec<FeePart>,
     pub(super) gas_price: Amount,
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_with_the_digits_of_the_whole_is_told_in_words_and_exact_on_tap() {
+    fn a_part_with_the_digits_of_the_whole_is_shown_in_words_and_exact_on_tap() {
         let total = Amount::of(5_605_010_200_000_u64, 18, "ETH");
         let shown = |part: u64| part_of(Amount::of(part, 18, "ETH"), &total).to_string();
         let nearly = shown(5_605_000_000_000 + 10_100_000);

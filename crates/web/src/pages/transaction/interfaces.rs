@@ -4,7 +4,7 @@ use contracts::{KnownInterface, decode::Decoded, standards};
 use domain::{Address, Transaction};
 use futures::future::try_join_all;
 
-use super::logs::Chosen;
+use super::logs::ChosenLogs;
 use crate::{error::PageError, state::WebState, view::sanitize_name};
 
 /// Maximum number of contracts whose interfaces are looked up for a page.
@@ -22,7 +22,7 @@ pub(super) struct DecodedCall {
 }
 
 impl TransactionInterfaces {
-    pub(super) async fn find(app: &WebState, tx: &Transaction, logs: &Chosen<'_>) -> Result<Self, PageError> {
+    pub(super) async fn find(app: &WebState, tx: &Transaction, logs: &ChosenLogs<'_>) -> Result<Self, PageError> {
         let mut contracts: Vec<Address> = Vec::new();
         for address in tx.method.and(tx.to).into_iter().chain(logs.emitters()) {
             if contracts.len() < MAX_CONTRACTS && !contracts.contains(&address) {

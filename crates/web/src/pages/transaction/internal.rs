@@ -3,7 +3,7 @@ use domain::{InternalFilter, InternalPage, InternalTransaction, Page, TracedRang
 use crate::{
     error::PageError,
     state::WebState,
-    view::{InternalRow, PageNames, Part, PartOf, PartPager, grouped},
+    view::{InternalRow, ListLocation, ListPage, ListPager, PageNames, grouped},
 };
 
 const INTERNAL_OF_PAGE: u32 = 100;
@@ -11,24 +11,24 @@ const INTERNAL_OF_PAGE: u32 = 100;
 /// A page of the internal transactions of a transaction.
 pub(super) struct Internal {
     pub(super) listed: Page<InternalTransaction>,
-    part: Part,
+    page: ListPage,
     traced_range: Option<TracedRange>,
 }
 
 pub(super) struct InternalView {
     pub(super) rows: Vec<InternalRow>,
     pub(super) total: String,
-    pub(super) pager: PartPager,
+    pub(super) pager: ListPager,
 }
 
 impl Internal {
-    /// `page` is what the user typed as its number.
-    pub(super) async fn read(app: &WebState, tx: &Transaction, page: Option<&str>) -> Result<Self, PageError> {
-        let part = Part::new(page, INTERNAL_OF_PAGE);
+    /// `number` is what the user typed.
+    pub(super) async fn read(app: &WebState, tx: &Transaction, number: Option<&str>) -> Result<Self, PageError> {
+        let page = ListPage::new(number, INTERNAL_OF_PAGE);
         let filter = InternalFilter::of(tx.hash);
         let InternalPage { page: listed, traced_range } =
-            app.chain.list_internal_transactions(&filter, part.request()).await?;
-        Ok(Self { listed, part, traced_range })
+            app.chain.list_internal_transactions(&filter, page.request()).await?;
+        Ok(Self { listed, page, traced_range })
     }
 
     /// Whether the calls of the transaction are known, and so what was paid in them.
@@ -41,7 +41,11 @@ impl Internal {
         InternalView {
             rows: self.listed.items.iter().map(|found| InternalRow::new(found, names)).collect(),
             total: grouped(total),
-            pager: PartPager::new(self.part, total, PartOf { what: "Internal transactions", path, name: "internal" }),
+            pager: ListPager::new(
+                self.page,
+                total,
+                ListLocation { what: "Internal transactions", path, name: "internal" },
+            ),
         }
     }
 }

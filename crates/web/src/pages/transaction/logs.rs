@@ -4,7 +4,7 @@ use contracts::KnownInterface;
 use domain::{Address, Log};
 use serde::Deserialize;
 
-use crate::view::{LogRow, PageNames, Part, PartOf, PartPager, grouped};
+use crate::view::{ListLocation, ListPage, ListPager, LogRow, PageNames, grouped};
 
 const LOGS_OF_PAGE: u32 = 25;
 /// So few are shown open.
@@ -26,12 +26,12 @@ pub(super) struct LogChoice {
 }
 
 /// The logs of a page.
-pub(super) struct Chosen<'a> {
+pub(super) struct ChosenLogs<'a> {
     logs: &'a [Log],
-    part: Part,
+    page: ListPage,
     first: usize,
     shown: &'a [Log],
-    /// The position of one log that was asked for.
+    /// The position of the one log that was requested.
     wanted: Option<usize>,
     is_missing: bool,
 }
@@ -40,16 +40,16 @@ pub(super) struct LogsView {
     pub(super) rows: Vec<LogItem>,
     pub(super) total: String,
     pub(super) is_long: bool,
-    /// Whether a log was asked for that there is not.
+    /// Whether the requested log does not exist.
     pub(super) is_missing: bool,
-    pub(super) pager: PartPager,
+    pub(super) pager: ListPager,
 }
 
 pub(super) struct LogItem {
     /// From 1 on.
     pub(super) number: usize,
     pub(super) is_open: bool,
-    /// Whether it was asked for.
+    /// Whether it was requested.
     pub(super) is_wanted: bool,
     pub(super) log: LogRow,
 }
@@ -59,7 +59,7 @@ impl LogChoice {
         self.logs.is_some() || self.log.is_some() || self.log_index.is_some()
     }
 
-    pub(super) fn choose<'a>(&self, logs: &'a [Log]) -> Chosen<'a> {
+    pub(super) fn choose<'a>(&self, logs: &'a [Log]) -> ChosenLogs<'a> {
         let number = |text: &Option<String>| text.as_deref().map(|text| text.replace([',', ' '], "").parse::<usize>());
         let by_number = number(&self.log).map(|number| number.ok()?.checked_sub(1).filter(|place| *place < logs.len()));
         let by_index = || {
@@ -68,18 +68,18 @@ impl LogChoice {
         };
         let asked = by_number.or_else(by_index);
         let wanted = asked.flatten();
-        let part = match wanted {
-            Some(position) => Part::with_position(position as u64, LOGS_OF_PAGE),
-            None => Part::new(self.logs.as_deref(), LOGS_OF_PAGE),
+        let page = match wanted {
+            Some(position) => ListPage::with_position(position as u64, LOGS_OF_PAGE),
+            None => ListPage::new(self.logs.as_deref(), LOGS_OF_PAGE),
         };
-        let first = usize::try_from(part.offset()).unwrap_or(usize::MAX).min(logs.len());
+        let first = usize::try_from(page.offset()).unwrap_or(usize::MAX).min(logs.len());
         let last = first.saturating_add(LOGS_OF_PAGE as usize).min(logs.len());
         let shown = logs.get(first..last).unwrap_or_default();
-        Chosen { logs, part, first, shown, wanted, is_missing: asked == Some(None) }
+        ChosenLogs { logs, page, first, shown, wanted, is_missing: asked == Some(None) }
     }
 }
 
-impl Chosen<'_> {
+impl ChosenLogs<'_> {
     /// The contracts that emitted the logs of the page.
     pub(super) fn emitters(&self) -> impl Iterator<Item = Address> {
         self.shown.iter().map(|log| log.address)
@@ -103,7 +103,7 @@ impl Chosen<'_> {
             total: grouped(self.logs.len()),
             is_long: self.logs.len() > SHOWN_OPEN,
             is_missing: self.is_missing,
-            pager: PartPager::new(self.part, self.logs.len() as u64, PartOf { what: "Logs", path, name: "logs" }),
+            pager: ListPager::new(self.page, self.logs.len() as u64, ListLocation { what: "Logs", path, name: "logs" }),
         }
     }
 }

@@ -3,11 +3,11 @@
 use domain::{InternalTransaction, Outcome, Transaction, Transfer};
 
 use super::events::Events;
-use crate::view::{AddressLink, Amount, NftLink, PageNames, PartOf, PartPager, TokenLink, TransferRow};
+use crate::view::{AddressLink, Amount, ListLocation, ListPager, NftLink, PageNames, TokenLink, TransferRow};
 
 pub(super) struct MovedView {
     pub(super) rows: Vec<MovedRow>,
-    pub(super) pager: PartPager,
+    pub(super) pager: ListPager,
 }
 
 pub(super) struct MovedRow {
@@ -30,11 +30,11 @@ impl MovedView {
         names: &PageNames,
     ) -> Self {
         // The payments come first, so they are on the first page.
-        let payments = if events.part.is_first() { payments(tx, internal, names) } else { Vec::new() };
-        let of = PartOf { what: "Token transfers", path, name: "moved" };
+        let payments = if events.page.is_first() { payments(tx, internal, names) } else { Vec::new() };
+        let location = ListLocation { what: "Token transfers", path, name: "moved" };
         Self {
             rows: payments.into_iter().chain(transfers(&events.listed, names)).collect(),
-            pager: PartPager::new(events.part, events.transfers.total, of),
+            pager: ListPager::new(events.page, events.transfers.total, location),
         }
     }
 }

@@ -6,14 +6,14 @@ use domain::Transaction;
 use crate::{
     error::PageError,
     state::WebState,
-    view::{PageNames, Part, PartOf, PartPager, UserOperationRow},
+    view::{ListLocation, ListPage, ListPager, PageNames, UserOperationRow},
 };
 
 const OPERATIONS_OF_PAGE: u32 = 25;
 
 pub(super) struct OperationsView {
     pub(super) rows: Vec<UserOperationRow>,
-    pub(super) pager: PartPager,
+    pub(super) pager: ListPager,
 }
 
 /// A page of them; None without any.
@@ -21,7 +21,7 @@ pub(super) async fn operations_view(
     app: &WebState,
     tx: &Transaction,
     path: &str,
-    page: Option<&str>,
+    number: Option<&str>,
     names: &PageNames,
 ) -> Result<Option<OperationsView>, PageError> {
     // Only a call reaches an entry point.
@@ -32,10 +32,10 @@ pub(super) async fn operations_view(
     if all.is_empty() {
         return Ok(None);
     }
-    let (part, total) = (Part::new(page, OPERATIONS_OF_PAGE), all.len() as u64);
-    let listed = part.request().ranks(total).filter_map(|rank| all.get(usize::try_from(rank).ok()?));
+    let (page, total) = (ListPage::new(number, OPERATIONS_OF_PAGE), all.len() as u64);
+    let listed = page.request().ranks(total).filter_map(|rank| all.get(usize::try_from(rank).ok()?));
     Ok(Some(OperationsView {
         rows: listed.map(|operation| UserOperationRow::new(operation, names)).collect(),
-        pager: PartPager::new(part, total, PartOf { what: "User operations", path, name: "operations" }),
+        pager: ListPager::new(page, total, ListLocation { what: "User operations", path, name: "operations" }),
     }))
 }

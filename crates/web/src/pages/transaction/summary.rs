@@ -6,7 +6,7 @@ use domain::{Address, Authorization, Outcome, Token, TokenKind, Trade, Transacti
 use crate::view::{AddressLink, Amount, PageNames, TokenLink, TradeRow};
 
 /// A piece of the line.
-pub(super) enum Word {
+pub(super) enum Phrase {
     Text(String),
     Amount(Amount),
     Address(AddressLink),
@@ -32,23 +32,23 @@ pub(super) struct SummaryInput<'a> {
 }
 
 impl SummaryInput<'_> {
-    pub(super) fn summary(&self) -> Vec<Word> {
+    pub(super) fn summary(&self) -> Vec<Phrase> {
         let done = match self.tx.outcome() {
             Outcome::Succeeded => self.swap().or_else(|| self.approval()).or_else(|| self.transfer()),
             Outcome::Failed => Some(self.failed()),
             Outcome::Unknown => Some(self.unknown()),
         };
         let is_bare = done.is_none() && self.tx.value.is_zero() && self.tx.method.is_none();
-        if is_bare && let Some(asked) = self.asked("Asked") {
-            return asked;
+        if is_bare && let Some(delegations) = self.delegations("Asked") {
+            return delegations;
         }
         // Authorizations are valid also if the rest of the transaction fails.
-        let mut line = done.unwrap_or_else(|| self.general());
-        line.extend(self.asked(", and asked").into_iter().flatten());
+        let mut line = done.unwrap_or_else(|| self.call_or_payment());
+        line.extend(self.delegations(", and asked").into_iter().flatten());
         line
     }
 
-    fn failed(&self) -> Vec<Word> {
+    fn failed(&self) -> Vec<Phrase> {
         match (self.tx.to, self.tx.method) {
             (None, _) => vec![text("Failed to create a contract")],
             (Some(to), method) if method.is_none() || self.is_message => {
@@ -59,7 +59,7 @@ impl SummaryInput<'_> {
     }
 
     /// Its receipt does not tell whether it succeeded.
-    fn unknown(&self) -> Vec<Word> {
+    fn unknown(&self) -> Vec<Phrase> {
         let mut line = match (self.tx.to, self.tx.method) {
             (None, _) => vec![text("Meant to create a contract")],
             (Some(to), method) if method.is_none() || self.is_message => {
@@ -72,7 +72,7 @@ impl SummaryInput<'_> {
     }
 
     /// Trades that follow one another are one swap.
-    fn swap(&self) -> Option<Vec<Word>> {
+    fn swap(&self) -> Option<Vec<Phrase>> {
         let (first, last) = (self.trades.first()?, self.trades.last()?);
         let is_path = self.trades.windows(2).all(|pair| match pair {
             [one, next] => one.token_out.address == next.token_in.address,
@@ -84,13 +84,13 @@ impl SummaryInput<'_> {
         let (sold, bought) = (TradeRow::new(first, self.names), TradeRow::new(last, self.names));
         let mut line = vec![
             text("Swapped "),
-            Word::Amount(sold.amount_in),
+            Phrase::Amount(sold.amount_in),
             text(" "),
-            Word::Token(sold.token_in),
+            Phrase::Token(sold.token_in),
             text(" for "),
-            Word::Amount(bought.amount_out),
+            Phrase::Amount(bought.amount_out),
             text(" "),
-            Word::Token(bought.token_out),
+            Phrase::Token(bought.token_out),
         ];
         if self.trades.iter().all(|trade| self.names.dex(trade) == sold.dex) {
             line.push(text(format!(" on {}", sold.dex_shown)));
@@ -98,12 +98,12 @@ impl SummaryInput<'_> {
         Some(line)
     }
 
-    fn approval(&self) -> Option<Vec<Word>> {
+    fn approval(&self) -> Option<Vec<Phrase>> {
         let (call, token) = (self.call?, self.token?);
         let [to, given] = call.fields.as_slice() else { return None };
         let to: Address = to.value.as_text()?.parse().ok()?;
         let link = self.names.token(token.address, &token.metadata.symbol, &token.metadata.name);
-        let (to, link) = (self.address(to), Word::Token(link));
+        let (to, link) = (self.address(to), Phrase::Token(link));
         if call.signature == "setApprovalForAll(address,bool)" {
             let verb = if given.value == AbiJson::Bool(true) { "Allowed " } else { "No longer allows " };
             return Some(vec![text(verb), to, text(" to transfer all "), link]);
@@ -119,13 +119,13 @@ impl SummaryInput<'_> {
         } else if amount.bit(255) {
             vec![text("Approved unlimited "), link, text(" for "), to]
         } else {
-            let amount = Word::Amount(Amount::of_token(amount, token.metadata.decimals));
+            let amount = Phrase::Amount(Amount::of_token(amount, token.metadata.decimals));
             vec![text("Approved "), amount, text(" "), link, text(" for "), to]
         })
     }
 
     /// A single transfer, and nothing else.
-    fn transfer(&self) -> Option<Vec<Word>> {
+    fn transfer(&self) -> Option<Vec<Phrase>> {
         let [transfer] = self.transfers else { return None };
         let event = &transfer.event;
         let is_mint = event.from.is_zero();
@@ -134,9 +134,9 @@ impl SummaryInput<'_> {
         }
         let mut what = Vec::new();
         if event.kind != TokenKind::Bep721 {
-            what.extend([Word::Amount(Amount::of_token(event.value, transfer.token_decimals)), text(" ")]);
+            what.extend([Phrase::Amount(Amount::of_token(event.value, transfer.token_decimals)), text(" ")]);
         }
-        what.push(Word::Token(self.names.token_if_read(
+        what.push(Phrase::Token(self.names.token_if_read(
             event.token,
             transfer.token_symbol.as_deref(),
             transfer.token_name.as_deref(),
@@ -167,7 +167,7 @@ impl SummaryInput<'_> {
     }
 
     /// Accounts that let the code of others run in their place.
-    fn asked(&self, start: &str) -> Option<Vec<Word>> {
+    fn delegations(&self, start: &str) -> Option<Vec<Phrase>> {
         let (first, others) = self.authorizations.split_first()?;
         let mut line = match first.signer {
             Some(signer) => vec![text(format!("{start} that ")), self.address(signer)],
@@ -186,7 +186,7 @@ impl SummaryInput<'_> {
         Some(line)
     }
 
-    fn general(&self) -> Vec<Word> {
+    fn call_or_payment(&self) -> Vec<Phrase> {
         let Some(to) = self.tx.to else {
             return match self.tx.created {
                 Some(created) => vec![text("Created the contract "), self.address(created)],
@@ -215,15 +215,15 @@ impl SummaryInput<'_> {
         if self.is_message { " with a message" } else { "" }
     }
 
-    fn value(&self) -> Word {
-        Word::Amount(self.names.coin(self.tx.value))
+    fn value(&self) -> Phrase {
+        Phrase::Amount(self.names.coin(self.tx.value))
     }
 
-    fn address(&self, address: Address) -> Word {
-        Word::Address(self.names.address(address))
+    fn address(&self, address: Address) -> Phrase {
+        Phrase::Address(self.names.address(address))
     }
 }
 
-fn text(text: impl Into<String>) -> Word {
-    Word::Text(text.into())
+fn text(text: impl Into<String>) -> Phrase {
+    Phrase::Text(text.into())
 }
