@@ -45,7 +45,7 @@ use crate::{
 
 /// Time for the parts to end at shutdown, which takes less than two seconds in total.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1_400);
-/// Time to pass the queues of webhooks on to other processes.
+/// Time to hand over the queues of webhooks to other processes.
 const LEAVE_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// A running explorer.

@@ -52,7 +52,7 @@ impl From<BlockRef> for Head {
 pub enum Polling {
     /// Its number, when the next block is due.
     Thrifty,
-    /// The block, many times per block time: on a dev chain, which mines when it is told to, and whose calls cost nothing.
+    /// The block, many times per block time: on a dev chain, which mines on request, and whose calls cost nothing.
     Eager,
 }
 

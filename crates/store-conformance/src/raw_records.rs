@@ -27,7 +27,7 @@ pub async fn run_raw_records(source: &dyn Store, target: &dyn Store) {
         assert!(ours.iter().any(|record| record.position().kind() == kind), "the checks leave no {kind:?}");
     }
     compare_queries(source, target, &ours).await;
-    both_go_on_alike(source, target, &ours).await;
+    both_continue_alike(source, target, &ours).await;
     compare(&dump(&*from, 1_000).await, &dump(&*to, 1_000).await);
 }
 
@@ -163,7 +163,7 @@ fn hooks(store: &dyn Store) -> std::sync::Arc<dyn store::WebhookRecords> {
 }
 
 /// The same changes have the same results in both.
-async fn both_go_on_alike(source: &dyn Store, target: &dyn Store, records: &[Record]) {
+async fn both_continue_alike(source: &dyn Store, target: &dyn Store, records: &[Record]) {
     let mut results = Vec::new();
     let owner = Address::repeat_byte(0x99);
     let used = records.iter().find_map(|record| match record {

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replacement_that_was_killed_at_any_step_goes_on() {
+    fn a_replacement_that_was_killed_at_any_step_continues() {
         let left = [
             Some(Step::MoveOld),
             Some(Step::MoveNext),

@@ -15,12 +15,12 @@ pub struct StoreCheck {
 pub struct StoreFault {
     /// In words.
     pub found: String,
-    /// The blocks that it concerns, if they are known.
+    /// The damaged blocks, if they are known.
     pub blocks: Option<RangeInclusive<BlockNumber>>,
     pub part: StorePart,
 }
 
-/// What a fault concerns.
+/// The part of a store that has a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StorePart {
     /// It can be filled again from the node.

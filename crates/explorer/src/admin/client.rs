@@ -75,19 +75,19 @@ impl AdminClient {
     }
 
     async fn send(self, method: Method, path: &str, body: Bytes) -> anyhow::Result<String> {
-        let lost = format!("the explorer on {} did not answer", self.path.display());
-        let body = self.request(method, path, body).await?.collect().await.context(lost)?;
+        let no_response = format!("the explorer on {} did not answer", self.path.display());
+        let body = self.request(method, path, body).await?.collect().await.context(no_response)?;
         Ok(String::from_utf8_lossy(&body.to_bytes()).into_owned())
     }
 
     /// The body of a response that is not an error.
     async fn request(self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Incoming> {
-        let lost = || format!("the explorer on {} did not answer", self.path.display());
-        let (mut sender, connection) = http1::handshake(TokioIo::new(self.stream)).await.with_context(lost)?;
+        let no_response = || format!("the explorer on {} did not answer", self.path.display());
+        let (mut sender, connection) = http1::handshake(TokioIo::new(self.stream)).await.with_context(no_response)?;
         tokio::spawn(connection);
         let request = Request::builder().method(method).uri(path).header(header::HOST, "admin");
         let request = request.header(header::CONTENT_TYPE, "application/json").body(Full::new(body))?;
-        let response = sender.send_request(request).await.with_context(lost)?;
+        let response = sender.send_request(request).await.with_context(no_response)?;
         let status = response.status();
         if status == StatusCode::OK {
             return Ok(response.into_body());
@@ -95,7 +95,7 @@ impl AdminClient {
         if status == StatusCode::NOT_FOUND {
             bail!("the running explorer does not know this command: it is another version");
         }
-        let text = response.into_body().collect().await.with_context(lost)?.to_bytes();
+        let text = response.into_body().collect().await.with_context(no_response)?.to_bytes();
         Err(anyhow!("{}", String::from_utf8_lossy(&text).trim_end()))
     }
 }

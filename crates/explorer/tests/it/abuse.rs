@@ -1,4 +1,4 @@
-//! Strangers without a key who try to slow everybody else down, from one address and from fifty: none costs more than it counts,
+//! Clients without a key that try to slow down all others, from one address and from fifty: none costs more than it counts,
 //! and honest clients beside them notice little.
 
 mod crowd;

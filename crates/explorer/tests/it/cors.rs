@@ -39,7 +39,7 @@ async fn preflight(explorer: &TestExplorer, path: &str, origin: &str) -> Answer 
     client.send(request.header("Access-Control-Request-Headers", "content-type,x-api-key")).await
 }
 
-/// Names of the headers by which a browser is told what pages of other origins may do.
+/// Names of the headers that say what pages of other origins may do.
 fn permissions(answer: &Answer) -> Vec<&str> {
     answer.headers.keys().map(|name| name.as_str()).filter(|name| name.starts_with("access-control-")).collect()
 }

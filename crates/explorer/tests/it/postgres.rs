@@ -337,7 +337,7 @@ async fn a_process_that_reads_from_a_standby_never_shows_an_older_block() {
 }
 
 #[tokio::test]
-async fn indexing_and_webhooks_go_on_when_a_standby_is_promoted() {
+async fn indexing_and_webhooks_continue_when_a_standby_is_promoted() {
     let primary = Server::start();
     let standby = primary.start_standby();
     let own = primary.database().await;
@@ -423,7 +423,7 @@ async fn limits_hold_over_all_processes_that_serve() {
 }
 
 #[tokio::test]
-async fn without_its_database_a_process_goes_on_counting() {
+async fn without_its_database_a_process_continues_counting() {
     let server = Server::start();
     let url = server.database().await;
     let node = DevNode::start().await;

@@ -339,20 +339,20 @@ impl WalkPart {
     }
 }
 
-/// Counts the common ids from `begin` to before `end`, and calls `pass` for every possible checkpoint with the work
+/// Counts the common ids from `begin` to before `end`, and calls `visit` for every possible checkpoint with the work
 /// done up to there.
 fn walk(
     lists: &[(List<'_>, Role)],
     begin: u64,
     end: u64,
-    mut pass: impl FnMut(Checkpoint, u64),
+    mut visit: impl FnMut(Checkpoint, u64),
 ) -> Result<u64, StoreError> {
     let Some(mut walk) = Intersection::open(lists, begin)? else { return Ok(0) };
     let mut count = 0;
     loop {
         let work = walk.work();
         let Some(chunk) = walk.next()?.filter(|chunk| chunk.begin < end) else { return Ok(count) };
-        pass(Checkpoint { id: chunk.begin, below: count }, work);
+        visit(Checkpoint { id: chunk.begin, below: count }, work);
         count += chunk.ids.partition_point(|id| *id < end) as u64;
     }
 }

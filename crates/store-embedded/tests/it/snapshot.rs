@@ -113,7 +113,7 @@ async fn a_snapshot_is_not_mixed_with_other_files_and_not_restored_if_it_is_dama
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_snapshot_of_the_index_has_no_records_and_goes_on_like_the_original() {
+async fn a_snapshot_of_the_index_has_no_records_and_continues_like_the_original() {
     let folder = tempfile::tempdir().unwrap();
     let [data, target, killed] = ["data", "target", "killed"].map(|name| folder.path().join(name));
     let (store, blocks) = (EmbeddedStore::open(&data, options()).unwrap(), blocks());

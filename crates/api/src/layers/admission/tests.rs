@@ -138,19 +138,19 @@ async fn the_eleventh_anonymous_request_is_rejected_and_other_clients_are_not() 
     assert_eq!(server.send(stats("[::ffff:192.0.2.1]")).await.status, StatusCode::TOO_MANY_REQUESTS);
 }
 
-/// The clock of the limits stands still but for what the test lets pass.
+/// Only the test advances the clock of the limits.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_waits_for_retry_after_is_served() {
     let server = TestServer::new(LimitConfig { anonymous: NonZeroU32::new(2), ..LimitConfig::default() });
-    let pass = async |seconds: u64| tokio::time::advance(std::time::Duration::from_secs(seconds)).await;
+    let advance = async |seconds: u64| tokio::time::advance(std::time::Duration::from_secs(seconds)).await;
     assert_eq!(server.send(stats("192.0.2.1")).await.status, StatusCode::OK);
-    pass(20).await;
+    advance(20).await;
     assert_eq!(server.send(stats("192.0.2.1")).await.status, StatusCode::OK);
     let refused = server.send(stats("192.0.2.1")).await;
     assert_eq!((refused.status, refused.header("retry-after")), (StatusCode::TOO_MANY_REQUESTS, "41"));
-    pass(40).await;
+    advance(40).await;
     assert_eq!(server.send(stats("192.0.2.1")).await.status, StatusCode::TOO_MANY_REQUESTS);
-    pass(1).await;
+    advance(1).await;
     assert_eq!(server.send(stats("192.0.2.1")).await.status, StatusCode::OK);
     let refused = server.send(stats("192.0.2.1")).await;
     assert_eq!((refused.status, refused.header("retry-after")), (StatusCode::TOO_MANY_REQUESTS, "20"));
@@ -313,8 +313,8 @@ async fn handlers_know_the_caller() {
     assert_eq!(server.send(mine(Some(&key))).await.status, StatusCode::OK);
     let without = server.send(mine(None)).await;
     assert_eq!((without.status, &without.body["code"]), (StatusCode::UNAUTHORIZED, &"key_required".into()));
-    let stranger = server.key_of(Address::repeat_byte(0xbb)).await;
-    assert_eq!(server.send(mine(Some(&stranger))).await.status, StatusCode::FORBIDDEN);
+    let other_owner = server.key_of(Address::repeat_byte(0xbb)).await;
+    assert_eq!(server.send(mine(Some(&other_owner))).await.status, StatusCode::FORBIDDEN);
 }
 
 #[tokio::test]

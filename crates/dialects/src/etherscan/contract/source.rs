@@ -62,7 +62,7 @@ fn describe(contract: VerifiedContract) -> Result<Map<String, Value>, Failure> {
     let arguments = contract.constructor_arguments().map(alloy_primitives::hex::encode).unwrap_or_default();
     let VerifiedContract { twin_of, code, .. } = contract;
     let settings: Value = serde_json::from_str(&code.artifacts.input_settings).unwrap_or_default();
-    // Vyper optimizes unless it is told not to.
+    // Vyper optimizes unless the settings disable it.
     let is_optimized = match code.language() {
         Language::Solidity => settings.pointer("/optimizer/enabled").and_then(Value::as_bool).unwrap_or(false),
         Language::Vyper => settings.get("optimize").is_none_or(|level| *level != "none" && *level != false),

@@ -139,12 +139,12 @@ async fn no_request_makes_more_calls_to_the_node_than_its_price_says() {
 }
 
 #[tokio::test]
-async fn fifty_strangers_with_long_lists_cost_the_node_little_and_are_refused_in_time() {
+async fn fifty_clients_with_long_lists_cost_the_node_little_and_are_refused_in_time() {
     let scene = Scene::with(3_000).await;
     let busiest = busiest(&scene).await;
     let path = format!("/api?module=account&action=txlist&address={busiest}");
     let before = scene.calls(&SINGLE);
-    let strangers = (100..150).map(|number| {
+    let clients = (100..150).map(|number| {
         let (client, path) = (scene.client(number), path.clone());
         async move {
             let mut served = 0;
@@ -156,7 +156,7 @@ async fn fifty_strangers_with_long_lists_cost_the_node_little_and_are_refused_in
             served
         }
     });
-    let served = futures::future::join_all(strangers).await;
+    let served = futures::future::join_all(clients).await;
     // Such a list costs at least 2 of 10.
     assert!(served.iter().all(|served| (1..=5).contains(served)), "{served:?}");
     let calls = scene.calls(&SINGLE) - before;

@@ -112,7 +112,11 @@ async fn the_port_requires_the_token() {
         assert_eq!((refused.status, refused.header("www-authenticate")), (401, "Bearer"), "{wrong:?}");
         assert!(!refused.text.contains("explorer_"), "{}", refused.text);
     }
-    assert_eq!(client.get("/nowhere").await.status, 401, "without a token, not even what exists is told");
+    assert_eq!(
+        client.get("/nowhere").await.status,
+        401,
+        "without a token, the response does not reveal which paths exist"
+    );
     let answer = get(&client, Some(&format!("Bearer {token}"))).await;
     assert_eq!(answer.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
     let over_port = Metrics::parse(answer.text);

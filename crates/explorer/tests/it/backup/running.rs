@@ -82,7 +82,7 @@ impl Busy {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn snapshots_of_a_running_explorer_are_complete_while_it_goes_on() {
+async fn snapshots_of_a_running_explorer_are_complete_while_it_continues() {
     let busy = Busy::start().await;
     let folder = tempfile::tempdir().unwrap();
     let data = busy.data();

@@ -77,7 +77,7 @@ async fn an_equal_request_of_another_client_joins_the_job() {
 }
 
 #[tokio::test]
-async fn a_job_goes_on_when_its_client_leaves() {
+async fn a_job_continues_when_its_client_leaves() {
     let fixture = VerifierFixture::start().await;
     let address = fixture.deploy(ONE_BYTE_CODE).await;
     let body = |source: &str| json!({ "address": address, "sourceCode": source, "compilerVersion": "0.8.20" });

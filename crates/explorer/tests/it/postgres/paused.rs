@@ -5,7 +5,7 @@ use super::{role, server::Server, wait_for_log};
 use crate::support::{DevNode, expected_state, read_api};
 
 #[tokio::test]
-async fn an_indexer_that_stands_still_is_replaced_and_cannot_write_when_it_goes_on() {
+async fn an_indexer_that_stands_still_is_replaced_and_cannot_write_when_it_continues() {
     let server = Server::shared();
     let url = server.database().await;
     let (node, mut traffic) = DevNode::with_traffic(40).await;

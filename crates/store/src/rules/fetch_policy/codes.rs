@@ -1,6 +1,6 @@
 //! When the code at an address is fetched.
 
-/// Something in a block that concerns the code at an address.
+/// Something in a block that affects the code at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeEvent {
     /// A contract was created there.

@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl<S: BlockSink> Walk<S> {
-    /// Notes that a block concerns the code at an address.
+    /// Notes an event that affects the code at an address.
     pub(super) fn note_code(&mut self, address: u64, event: CodeEvent, block: BlockNumber) -> Result<(), StoreError> {
         let known = match event {
             // Whatever was known is replaced.
