@@ -101,30 +101,7 @@ pub(super) async fn show(
     if let Some(file) = params.paging.file() {
         return export_token(&app, file, &token, &params).await;
     }
-    let path = format!("/token/{}", token.address.to_checksum(None));
-    let request = params.paging.request();
-    let (tab, pager) = if params.tab.as_deref() == Some("inventory") {
-        let listed = app.chain.list_nfts(token.address, request).await?.unwrap_or(domain::Page::empty(0));
-        let rows = listed.items.iter().map(|nft| NftRow {
-            key: nft.id.to_string(),
-            id: nft_link(&app, nft.token, nft.id),
-            owner: nft.owner.map(|owner| names.address(owner)),
-            holders: grouped(nft.holder_count),
-            transfers: grouped(nft.transfer_count),
-        });
-        (Tab::Inventory(rows.collect()), params.paging.pager(format!("{path}?tab=inventory"), listed.total))
-    } else if params.tab.as_deref() == Some("holders") {
-        let Holders { listed, largest, supply } = token_holders(&app, &token, request).await?;
-        let ranked = listed.items.iter().zip(request.offset.saturating_add(1)..);
-        let rows = ranked.map(|(holder, rank)| holder_row(&token, supply, holder, rank, names));
-        let chart = supply.and_then(|supply| supply.chart(&largest, names));
-        let pager = params.paging.pager(format!("{path}?tab=holders"), listed.total).with_files();
-        (Tab::Holders(rows.collect(), chart), pager)
-    } else {
-        let listed = app.chain.list_transfers(&transfers_of(&token), request).await?;
-        let rows = listed.items.iter().map(|transfer| TransferRow::new(transfer, names));
-        (Tab::Transfers(rows.collect()), params.paging.pager(path, listed.total).with_files())
-    };
+    let (tab, pager) = read_tab(&app, &token, &params, names).await?;
     let metadata = &token.metadata;
     let imitated = app.imitations.find(token.address, &metadata.symbol, &metadata.name).await?;
     let own_names = (metadata.symbol.as_str(), metadata.name.as_str());
@@ -173,6 +150,38 @@ pub(super) async fn show(
         },
     )
     .await
+}
+
+async fn read_tab(
+    app: &WebState,
+    token: &Token,
+    params: &Params,
+    names: &PageNames,
+) -> Result<(Tab, Pager), PageError> {
+    let path = format!("/token/{}", token.address.to_checksum(None));
+    let request = params.paging.request();
+    Ok(if params.tab.as_deref() == Some("inventory") {
+        let listed = app.chain.list_nfts(token.address, request).await?.unwrap_or(domain::Page::empty(0));
+        let rows = listed.items.iter().map(|nft| NftRow {
+            key: nft.id.to_string(),
+            id: nft_link(app, nft.token, nft.id),
+            owner: nft.owner.map(|owner| names.address(owner)),
+            holders: grouped(nft.holder_count),
+            transfers: grouped(nft.transfer_count),
+        });
+        (Tab::Inventory(rows.collect()), params.paging.pager(format!("{path}?tab=inventory"), listed.total))
+    } else if params.tab.as_deref() == Some("holders") {
+        let Holders { listed, largest, supply } = token_holders(app, token, request).await?;
+        let ranked = listed.items.iter().zip(request.offset.saturating_add(1)..);
+        let rows = ranked.map(|(holder, rank)| holder_row(token, supply, holder, rank, names));
+        let chart = supply.and_then(|supply| supply.chart(&largest, names));
+        let pager = params.paging.pager(format!("{path}?tab=holders"), listed.total).with_files();
+        (Tab::Holders(rows.collect(), chart), pager)
+    } else {
+        let listed = app.chain.list_transfers(&transfers_of(token), request).await?;
+        let rows = listed.items.iter().map(|transfer| TransferRow::new(transfer, names));
+        (Tab::Transfers(rows.collect()), params.paging.pager(path, listed.total).with_files())
+    })
 }
 
 /// A page of the holders of a token.
