@@ -87,10 +87,6 @@ impl Filler {
     }
 
     async fn start_round(&mut self, writer: &mut dyn IndexWriter) -> Result<(), StoreError> {
-        if self.traces == Traces::Off && self.tracer.first_with_native_logs().await?.is_none() {
-            self.paused_until = Some(Instant::now() + UNSUPPORTED_PAUSE);
-            return Ok(());
-        }
         let (Some(tip), Some(frontier)) = (writer.tip().await?, writer.internal_frontier().await?) else {
             return Ok(());
         };
