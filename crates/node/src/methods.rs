@@ -1,5 +1,6 @@
 //! The calls to a node, by what they ask for: each file has the requests and the checks of their responses.
 
+mod access_list;
 mod accounts;
 pub(crate) mod balances;
 mod block_header;

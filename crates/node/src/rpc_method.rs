@@ -40,6 +40,7 @@ rpc_methods! {
     Call = "eth_call",
     GetLogs = "eth_getLogs",
     GetUncleByBlockHashAndIndex = "eth_getUncleByBlockHashAndIndex",
+    GetBlockAccessList = "eth_getBlockAccessList",
     Subscribe = "eth_subscribe",
     DebugTraceTransaction = "debug_traceTransaction",
     DebugTraceBlockByNumber = "debug_traceBlockByNumber",

@@ -298,7 +298,7 @@ impl BlockVerifier {
 }
 
 /// Whether the hash of a block is that of its header.
-fn proves_header<T>(block: &RawBlock<T>) -> bool {
+pub(crate) fn proves_header<T>(block: &RawBlock<T>) -> bool {
     header::prove(block, &header::bloom(block).unwrap_or_default()) == HeaderProof::Proven
 }
 

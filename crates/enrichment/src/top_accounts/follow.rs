@@ -1,7 +1,7 @@
 //! Reads balances: of all addresses in passes, and of those that new blocks touch.
 
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
     time::Duration,
 };
@@ -29,6 +29,8 @@ const DEPTH_AT_START: u64 = 64;
 /// Updates and touched addresses that are remembered for reorgs.
 const REMEMBERED_UPDATES: usize = 256;
 const REMEMBERED_ADDRESSES: usize = 200_000;
+/// A node without access lists of blocks is asked for one again after as many: forks bring them.
+const ASK_FOR_LISTS_AFTER: u64 = 100;
 /// Balances also change in ways that the index does not see, such as withdrawals of validators.
 const PASS_EVERY: Duration = Duration::from_secs(7 * 86_400);
 /// Without traces, payments by contracts are among them.
@@ -109,6 +111,8 @@ pub(super) struct Follower {
     /// How many addresses there are in internal transactions.
     internal_end: u64,
     unknown: Unknown,
+    /// The node had no access lists at this block.
+    without_lists: Option<BlockNumber>,
 }
 
 impl Follower {
@@ -126,6 +130,7 @@ impl Follower {
             is_traced: false,
             internal_end: 0,
             unknown: Unknown::default(),
+            without_lists: None,
         }
     }
 
@@ -134,19 +139,22 @@ impl Follower {
         let Some(tip) = self.chain.find_tip().await? else { return Ok(Step::Nothing) };
         let is_due = self.updated.is_none_or(|updated| updated.elapsed() >= UPDATE_EVERY);
         match self.updates.back().filter(|_| self.updated.is_some()) {
-            Some(last) if last.mark.block == tip || !is_due => self.continue_pass_or_complete(tip).await,
+            Some(last) if last.mark.block == tip || !is_due => {
+                let listed = last.mark.block;
+                self.continue_pass_or_complete(listed).await
+            }
             _ => self.update(tip).await.map(|()| Step::Updated),
         }
     }
 
     /// What was missing may become known without a new block: internal transactions are indexed behind the tip.
-    async fn continue_pass_or_complete(&mut self, tip: BlockRef) -> Result<Step, FollowError> {
+    async fn continue_pass_or_complete(&mut self, listed: BlockRef) -> Result<Step, FollowError> {
         let step = self.continue_pass().await?;
         let missing = self.unknown.accounts();
         if step != Step::Nothing || missing.is_empty() {
             return Ok(step);
         }
-        self.unknown.find(&self.node, self.chain.as_ref(), tip).await?;
+        self.unknown.find(&self.node, self.chain.as_ref(), listed).await?;
         Ok(if self.unknown.accounts() == missing { Step::Nothing } else { Step::Updated })
     }
 
@@ -227,29 +235,40 @@ impl Follower {
         if base.block.number < tip.number {
             touched.extend(touched::by_blocks(self.chain.as_ref(), base.block.number + 1, tip.number).await?);
         }
-        let internal_to = self.follow_internal(base.block.number, tip.number, &mut touched).await?;
+        let mut late = BTreeSet::new();
+        let internal_to = self.follow_internal(base.block.number, tip.number, &mut late).await?;
         let mut current = self.current.clone();
         let is_reorg = canonical < self.updates.len();
         if is_reorg {
             current.blocks = current.blocks.min(base.addresses);
         }
         if self.is_complete {
-            self.add_new(&mut current, mark, &mut touched).await?;
+            self.add_new(&mut current, mark, &mut late).await?;
         }
-        self.unknown.find(&self.node, self.chain.as_ref(), tip).await?;
+        let mut unknown = self.unknown.clone();
+        unknown.find(&self.node, self.chain.as_ref(), tip).await?;
         // Otherwise some of it may be of another branch.
         if mark.block != tip || !self.is_canonical(tip).await? {
             return Err(FollowError::Reorg);
         }
 
-        let mut missing = touched.clone();
+        // Only from balances of the block before on.
+        let is_known = self.updated.is_some() && !self.is_stale && !is_reorg;
+        let listed = if is_known { self.listed_balances(base.block.number, tip).await? } else { None };
+        let is_listed = listed.is_some();
+        let shown = if is_listed { 0 } else { LISTED };
+        let mut balances: Vec<(Address, U256)> = listed.into_iter().flatten().collect();
+        let mut read: BTreeSet<Address> = balances.iter().map(|(address, _)| *address).collect();
+        current.set(&balances);
+        // With lists, no other account has changed, so that only those are read that are new to the index.
+        let mut missing = if is_listed { late.clone() } else { &touched | &late };
+        touched.extend(read.iter().chain(&late));
         if self.is_stale {
             missing.extend(current.ranking.accounts().map(|(address, _)| address));
         }
-        let (mut read, mut balances) = (BTreeSet::new(), Vec::new());
         // Accounts may become shown only by what was read.
         loop {
-            missing.extend(current.ranking.accounts().take(LISTED).map(|(address, _)| address));
+            missing.extend(current.ranking.accounts().take(shown).map(|(address, _)| address));
             let addresses: Vec<Address> = missing.difference(&read).copied().collect();
             if addresses.is_empty() {
                 break;
@@ -266,7 +285,7 @@ impl Follower {
                 next.blocks = next.blocks.min(base.addresses);
             }
         }
-        self.current = current;
+        (self.current, self.unknown) = (current, unknown);
         self.internal_to = internal_to;
         self.updates.truncate(canonical);
         self.updates.push_back(Update { mark, touched: touched.into_iter().collect() });
@@ -274,6 +293,27 @@ impl Follower {
         (self.updated, self.is_stale) = (Some(Instant::now()), false);
         self.start_pass_if_due();
         Ok(())
+    }
+
+    /// The balances that the blocks after another one changed, by their access lists (EIP-7928); None if the node does not serve them.
+    async fn listed_balances(
+        &mut self,
+        after: BlockNumber,
+        tip: BlockRef,
+    ) -> Result<Option<BTreeMap<Address, U256>>, FollowError> {
+        if self.without_lists.is_some_and(|block| tip.number < block.saturating_add(ASK_FOR_LISTS_AFTER)) {
+            return Ok(None);
+        }
+        let mut balances = BTreeMap::new();
+        for number in after + 1..=tip.number {
+            let block = self.chain.find_block(BlockId::Number(number)).await?.ok_or(FollowError::Reorg)?;
+            let Some(changed) = self.node.find_balance_changes(block.id()).await? else {
+                self.without_lists = Some(tip.number);
+                return Ok(None);
+            };
+            balances.extend(changed);
+        }
+        Ok(Some(balances).filter(|_| after < tip.number))
     }
 
     /// How many of the updates are of blocks that are still indexed.

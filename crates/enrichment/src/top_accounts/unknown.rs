@@ -15,7 +15,7 @@ const RECENT_BLOCKS: u64 = 64;
 const ROLLUP_DEPOSITOR: Address = address!("deaddeaddeaddeaddeaddeaddeaddeaddead0001");
 
 /// What was found out so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Unknown {
     accounts: BTreeSet<UnknownAccounts>,
     /// These never change; None: not known yet.
@@ -28,17 +28,17 @@ impl Unknown {
         self.accounts.clone()
     }
 
-    /// Reads the index, and once the header of block 1.
+    /// For the list of the accounts of a block. Reads the index, and once the header of block 1.
     pub(super) async fn find(
         &mut self,
         node: &NodeClient,
         chain: &dyn ChainReader,
-        tip: BlockRef,
+        listed: BlockRef,
     ) -> Result<(), StoreError> {
-        let first = chain.coverage().await?.first_block.unwrap_or(tip.number);
+        let first = chain.coverage().await?.first_block.unwrap_or(listed.number);
         let is_traced = chain.stats().await?.traced_range.is_some_and(|range| {
             // The first block has no transactions.
-            range.from <= first.max(1) && range.to.saturating_add(RECENT_BLOCKS) >= tip.number
+            range.from <= first.max(1) && range.to.saturating_add(RECENT_BLOCKS) >= listed.number
         });
         if self.has_genesis.is_none() {
             self.has_genesis = Some(has_genesis(chain).await?);

@@ -1,6 +1,7 @@
 //! Blocks of other chain families, and of forks that no dev chain has: sealed with the right hashes, and read through the front
 //! door on both stores.
 
+mod access_lists;
 mod credits;
 mod delegations;
 mod fees;
@@ -9,6 +10,7 @@ mod native_logs;
 mod odd_nodes;
 mod outcomes;
 mod refunds;
+mod sums;
 mod user_operations;
 
 use serde_json::{Value, json};

@@ -42,6 +42,6 @@ pub(crate) use npm_node::NpmNode;
 pub(crate) use port::Port;
 pub(crate) use read_api::{as_listed, read_api, read_list, try_read_list};
 pub(crate) use replay_ledger::{Beside, GenesisFile};
-pub(crate) use replay_node::{Draft, Included, ReplayNode};
+pub(crate) use replay_node::{Draft, Included, ReplayNode, Rlp};
 pub(crate) use rpc::Rpc;
 pub(crate) use stopwatch::Stopwatch;

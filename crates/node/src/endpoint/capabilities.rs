@@ -19,6 +19,8 @@ pub(crate) struct Capabilities {
     pub(crate) lacks_transaction_traces: AtomicBool,
     /// `debug_traceTransaction` with `prestateTracer`.
     pub(crate) lacks_state_traces: AtomicBool,
+    /// `eth_getBlockAccessList`.
+    pub(crate) lacks_access_lists: AtomicBool,
     /// `trace_*`.
     pub(crate) lacks_flat_traces: AtomicBool,
     /// Calls in one batch.

@@ -65,7 +65,7 @@ impl NodeClient {
         })
     }
 
-    /// Which of the authorizations of a transaction had an effect (EIP-7702), as far as the node's traces tell.
+    /// Which of the authorizations of a transaction had an effect (EIP-7702), as far as the node's traces tell: at most two.
     pub fn find_authorization_outcomes<'a>(
         &'a self,
         transaction: &'a Transaction,

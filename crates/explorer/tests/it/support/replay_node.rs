@@ -298,6 +298,8 @@ struct Script {
     beside: Option<Beside>,
     /// Methods that fail.
     failing: HashSet<String>,
+    /// How often each method was called.
+    calls: HashMap<String, usize>,
 }
 
 const ANY: &str = "*";
@@ -366,6 +368,17 @@ impl ReplayNode {
         self.inner.blocks.lock().unwrap()[number].block.clone()
     }
 
+    /// The hash that a block gets when it is added.
+    pub(crate) fn next_hash(&self, draft: &Draft) -> Value {
+        let blocks = self.inner.blocks.lock().unwrap();
+        seal(draft, blocks.last().map(|parent| &parent.block)).block["hash"].clone()
+    }
+
+    /// How often a method was called.
+    pub(crate) fn calls(&self, method: &str) -> usize {
+        self.inner.state.lock().unwrap().calls.get(method).copied().unwrap_or_default()
+    }
+
     /// The hash of a transaction.
     pub(crate) fn hash(&self, block: usize, index: usize) -> String {
         self.block(block)["transactions"][index]["hash"].as_str().unwrap().to_owned()
@@ -430,7 +443,8 @@ async fn serve(State(inner): State<Arc<Inner>>, Json(request): Json<Value>) -> J
 impl Inner {
     fn respond(&self, call: &Value) -> Value {
         let (method, params) = (call["method"].as_str().unwrap(), &call["params"]);
-        let state = self.state.lock().unwrap();
+        let mut state = self.state.lock().unwrap();
+        *state.calls.entry(method.to_owned()).or_default() += 1;
         if state.failing.contains(method) {
             let error = json!({"code": -32_603, "message": "out of memory"});
             return json!({"jsonrpc": "2.0", "id": call["id"], "error": error});
