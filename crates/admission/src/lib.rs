@@ -17,5 +17,5 @@ pub use limits::{
     COST, LIMIT, LimitConfig, LimitDecision, LimitedCaller, POLICY, Quota, RATE_LIMIT, REMAINING, RESET, RateLimits,
 };
 pub use page_budget::PageBudget;
-pub use prices::{Area, Price, Work, prices};
+pub use prices::{AUTHORIZATION_OUTCOMES, Area, Price, Work, prices};
 pub use turns::{Turn, Turns};

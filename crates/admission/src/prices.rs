@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 mod table;
 
-pub use table::prices;
+pub use table::{AUTHORIZATION_OUTCOMES, prices};
 
 /// Rows that one unit pays for.
 const ROWS: u32 = 1_000;
@@ -38,10 +38,16 @@ pub struct Work {
 }
 
 impl Work {
+    /// What it is for the node, in calls.
+    #[must_use]
+    pub const fn calls(self) -> u32 {
+        self.node_calls + self.traces * TRACE_CALLS
+    }
+
     /// Units of the limit, at least 1.
     #[must_use]
     pub const fn cost(self) -> u32 {
-        let calls = self.node_calls + self.traces * TRACE_CALLS;
+        let calls = self.calls();
         let parts = larger(self.rows.div_ceil(ROWS), self.scanned.div_ceil(SCANNED_ROWS));
         let others = larger(calls.div_ceil(NODE_CALLS), self.kilobytes.div_ceil(KILOBYTES));
         larger(larger(parts, others), larger(self.compilations * COMPILATION, 1))
@@ -129,6 +135,7 @@ mod tests {
         assert_eq!(Work { rows: 1_001, ..Work::default() }.cost(), 2);
         assert_eq!(Work { rows: 10_000, node_calls: 100, ..Work::default() }.cost(), 10);
         assert_eq!(Work { traces: 1, ..Work::default() }.cost(), 3);
+        assert_eq!((AUTHORIZATION_OUTCOMES.cost(), AUTHORIZATION_OUTCOMES.calls()), (6, 60));
     }
 
     #[test]

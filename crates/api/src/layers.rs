@@ -13,7 +13,7 @@ mod url_length;
 
 use std::sync::Arc;
 
-pub(crate) use self::admission::{Admission, limited_caller};
+pub(crate) use self::admission::{Admission, Identity, limited_caller};
 use axum::Router;
 pub use cors::{AllowedOrigins, OriginError};
 pub use dialect_rules::{DialectAdmission, DialectRules};

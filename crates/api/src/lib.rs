@@ -22,6 +22,7 @@ mod routes;
 mod serve;
 mod state;
 mod streams;
+mod surcharge;
 pub mod wire;
 
 pub use keys::{Caller, IssuedKey, KeyText, KeyUses, OwnerAccess, REQUESTS_PER_MINUTE, issue_key};

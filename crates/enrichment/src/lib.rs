@@ -33,5 +33,5 @@ pub use nft_metadata::{
 };
 pub use operator_names::OperatorNames;
 pub use top_accounts::{AccountListing, RankedAccount, TopAccounts, UnknownAccounts};
-pub use transaction_details::TransactionDetails;
+pub use transaction_details::{MayTrace, TransactionDetails};
 pub use transaction_traces::{TraceUnavailable, TransactionTraces};

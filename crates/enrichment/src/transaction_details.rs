@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use domain::{Transaction, TransactionDetail};
+use domain::{AuthorizationOutcome, Transaction, TransactionDetail};
 use futures::future::BoxFuture;
 use node::NodeClient;
 use quick_cache::sync::Cache;
@@ -14,6 +14,9 @@ const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(5);
 const CACHED_TRANSACTIONS: usize = 500;
 /// Transactions with more input and logs are not cached.
 const MAX_CACHED_BYTES: usize = 64 * 1024;
+
+/// Allows the traces that tell what became of authorizations, and counts them; false if the client has no more for them.
+pub type MayTrace<'a> = dyn Fn() -> BoxFuture<'a, bool> + Send + Sync + 'a;
 
 /// Input and logs of transactions: fetched from the node and cached.
 #[expect(missing_debug_implementations, reason = "a cache without Debug")]
@@ -36,7 +39,11 @@ impl TransactionDetails {
     }
 
     /// None if the node is unavailable, or if it has the transaction in another block than the index.
-    pub fn find<'a>(&'a self, transaction: &'a Transaction) -> BoxFuture<'a, Option<Arc<TransactionDetail>>> {
+    pub fn find<'a>(
+        &'a self,
+        transaction: &'a Transaction,
+        may_trace: &'a MayTrace<'_>,
+    ) -> BoxFuture<'a, Option<Arc<TransactionDetail>>> {
         Box::pin(async move {
             if let Some(cached) = self.find_cached(transaction) {
                 return Some(cached);
@@ -49,7 +56,7 @@ impl TransactionDetails {
                 .inspect_err(|error| tracing::debug!(%error, "cannot fetch the transaction from the node"))
                 .ok()?;
             let mut detail = found.filter(|detail| detail.block_hash == transaction.block_hash)?;
-            let is_whole = self.add_outcomes(transaction, &mut detail).await;
+            let is_whole = self.add_outcomes(transaction, &mut detail, may_trace).await;
             let detail = Arc::new(detail);
             if is_whole && size(&detail) <= MAX_CACHED_BYTES {
                 self.cache.insert(transaction.hash.0, Arc::clone(&detail));
@@ -58,9 +65,22 @@ impl TransactionDetails {
         })
     }
 
-    /// Which authorizations had an effect. False if the node may tell it later.
-    async fn add_outcomes(&self, transaction: &Transaction, detail: &mut TransactionDetail) -> bool {
-        let Some(list) = detail.authorizations.as_mut().filter(|list| !list.is_empty()) else { return true };
+    /// Which authorizations had an effect. False if it may be known later.
+    async fn add_outcomes(
+        &self,
+        transaction: &Transaction,
+        detail: &mut TransactionDetail,
+        may_trace: &MayTrace<'_>,
+    ) -> bool {
+        let Some(list) = detail.authorizations.as_mut() else { return true };
+        let Some(chain) = self.node.expected_chain() else { return list.is_empty() };
+        list.iter_mut().for_each(|given| given.outcome = given.outcome_on(chain.chain_id));
+        if list.iter().all(|given| given.outcome != AuthorizationOutcome::Unknown) {
+            return true;
+        }
+        if !may_trace().await {
+            return false;
+        }
         let found = timeout(NODE_TIMEOUT, self.node.find_authorization_outcomes(transaction, list)).await;
         let Ok(Ok(outcomes)) = found.inspect_err(|error| tracing::debug!(%error, "no outcomes of authorizations"))
         else {

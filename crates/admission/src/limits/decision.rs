@@ -47,6 +47,12 @@ impl LimitDecision {
         self.quotas.iter().flatten()
     }
 
+    /// The same for a request that has paid for something else before.
+    #[must_use]
+    pub fn after(self, paid: u32) -> Self {
+        Self { cost: self.cost.saturating_add(paid), ..self }
+    }
+
     /// Whether anything is left.
     #[must_use]
     pub fn has_room(&self) -> bool {

@@ -4,6 +4,9 @@ const PLAIN: Work = Work { rows: 0, scanned: 0, node_calls: 0, traces: 0, compil
 /// A page of a list of the API.
 const LIST: Work = Work { rows: 100, ..PLAIN };
 
+/// Beside the price of a transaction, for authorizations whose outcome its traces tell: counted once they are needed.
+pub const AUTHORIZATION_OUTCOMES: Work = Work { traces: 2, ..PLAIN };
+
 /// Every route, with what its dearest request costs.
 #[must_use]
 pub const fn prices() -> &'static [Price] {
@@ -52,7 +55,12 @@ const PRICES: &[Price] = &[
     },
     Price { area: Area::Api, route: "/api/v1/tokens/{address}", work: PLAIN, note: "" },
     Price { area: Area::Api, route: "/api/v1/tokens/{address}/ids/{id}", work: PLAIN, note: "" },
-    Price { area: Area::Api, route: "/api/v1/transactions/{hash}", work: Work { node_calls: 6, ..PLAIN }, note: "" },
+    Price {
+        area: Area::Api,
+        route: "/api/v1/transactions/{hash}",
+        work: Work { node_calls: 6, ..PLAIN },
+        note: "two traces more, charged when they are needed, for the outcomes of authorizations",
+    },
     Price { area: Area::Api, route: "/api/v1/transactions/{hash}/calls", work: Work { traces: 1, ..PLAIN }, note: "" },
     Price {
         area: Area::Api,
@@ -338,7 +346,12 @@ const PRICES: &[Price] = &[
     Price { area: Area::Pages, route: "/transactions/{hash}", work: PLAIN, note: "" },
     Price { area: Area::Pages, route: "/addresses/{address}", work: PLAIN, note: "" },
     Price { area: Area::Pages, route: "/tokens/{address}", work: PLAIN, note: "" },
-    Price { area: Area::Pages, route: "/tx/{hash}", work: Work { node_calls: 6, ..PLAIN }, note: "" },
+    Price {
+        area: Area::Pages,
+        route: "/tx/{hash}",
+        work: Work { node_calls: 6, ..PLAIN },
+        note: "two traces more, of the budget of node calls, for the outcomes of authorizations",
+    },
     Price { area: Area::Pages, route: "/tx/{hash}/input", work: Work { node_calls: 2, ..PLAIN }, note: "" },
     Price { area: Area::Pages, route: "/tx/{hash}/calls", work: Work { traces: 1, ..PLAIN }, note: "" },
     Price { area: Area::Pages, route: "/tx/{hash}/state", work: Work { traces: 1, ..PLAIN }, note: "" },

@@ -6,6 +6,7 @@ use std::{
     time::Instant,
 };
 
+use admission::LimitDecision;
 use axum::{
     Router,
     body::Body,
@@ -82,10 +83,11 @@ impl Parts {
         let dialect = self.dialects.iter().find(|dialect| (dialect.owns)(request.uri().path()));
         let conditions = conditional::IfNoneMatch::of(&request);
         let Checked { rejection, limits } = self.admission.check(&mut request, dialect).await;
-        let mut response = match rejection {
-            Some(error) => error.into_response(),
+        let (mut response, surcharge) = match rejection {
+            Some(error) => (error.into_response(), None),
             None => self.answer(request, dialect.is_some()).await,
         };
+        let limits = limits.map(|limits| surcharge.map_or(limits, |surcharge| surcharge.after(limits.cost)));
         if let Some(dialect) = dialect {
             response = dialect.translate(response);
         }
@@ -101,23 +103,27 @@ impl Parts {
         response
     }
 
-    async fn answer(&self, request: Request, is_dialect: bool) -> Response {
+    /// The response, and what its handler charged beyond the price of its route.
+    async fn answer(&self, request: Request, is_dialect: bool) -> (Response, Option<LimitDecision>) {
         let is_of_index = is_dialect || self.indexed_block.is_read_at(request.uri().path());
         let min_block = match is_of_index {
             true => self.indexed_block.wait_for_requested(request.headers()).await,
             false => Ok(MinBlock::ANY),
         };
+        let mut surcharge = None;
         let render = async |CachedRequest(request)| {
             let mut response = self.render(request).await;
+            surcharge = response.extensions_mut().remove::<LimitDecision>();
             if is_of_index {
                 self.indexed_block.write_header(response.headers_mut()).await;
             }
             response
         };
-        match min_block {
+        let response = match min_block {
             Ok(min_block) => self.cache.get_or_render(CachedRequest(request), min_block, render).await,
             Err(error) => error.into_response(),
-        }
+        };
+        (response, surcharge)
     }
 
     async fn render(&self, request: Request) -> Response {

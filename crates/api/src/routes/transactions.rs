@@ -2,9 +2,13 @@ mod parts;
 
 use std::{sync::Arc, time::Duration};
 
-use axum::extract::State;
+use admission::AUTHORIZATION_OUTCOMES;
+use axum::{extract::State, response::IntoResponse};
 use contracts::revert_reason;
-use domain::{Address, B256, BlockId, PendingTransaction, Transaction, TransactionDetail, TransactionFilter};
+use domain::{
+    Address, AuthorizationOutcome, B256, BlockId, PendingTransaction, Transaction, TransactionDetail, TransactionFilter,
+};
+use futures::future::BoxFuture;
 use tokio::time::timeout;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -17,6 +21,7 @@ use crate::{
     node_call::NodeCall,
     params::{FromQuery, Paging, Query, TransactionInPath, ValidPath, ValidQuery},
     state::App,
+    surcharge::Surcharge,
     wire,
 };
 
@@ -87,7 +92,8 @@ impl FromQuery for GetTransactionParams {
 
 /// One transaction
 ///
-/// With its call data, fees and logs, which are read from the node. `error` and `revertReason` say why it failed.
+/// With its call data, fees and logs, which are read from the node. `error` and `revertReason` say why it failed. Outcomes of
+/// authorizations that are not cached cost 6 more, and are null above the limit.
 #[utoipa::path(
     get,
     path = "/transactions/{hash}",
@@ -104,27 +110,34 @@ async fn get_transaction(
     State(app): State<App>,
     ValidPath(hash): ValidPath<B256>,
     ValidQuery(params): ValidQuery<GetTransactionParams>,
+    surcharge: Surcharge,
     _permit: NodeCall,
-) -> Result<JsonResponse<wire::FoundTransaction>, ApiError> {
+) -> Result<impl IntoResponse, ApiError> {
     let Some(transaction) = app.chain.find_transaction(hash).await? else {
         let pending = if params.pending { find_pending(&app, hash).await? } else { None };
         let pending = pending.ok_or(ApiError::TransactionNotFound)?;
         let found = wire::FoundTransaction::Pending(Box::new(pending.into()));
-        return Ok(JsonResponse::new(found, Freshness::Momentary));
+        return Ok((None, JsonResponse::new(found, Freshness::Momentary)));
     };
     // A block that was reverted in between is not one without a base fee.
     let block = app.chain.find_block(BlockId::Hash(transaction.block_hash)).await?;
     let base_fee = block.ok_or(ApiError::TransactionNotFound)?.base_fee_per_gas;
-    let detail = app.details.find(&transaction).await;
+    let may_trace = || -> BoxFuture<'_, bool> { Box::pin(surcharge.pay(AUTHORIZATION_OUTCOMES.cost())) };
+    let detail = app.details.find(&transaction, &may_trace).await;
     let failure = find_failure(&app, &transaction, detail.as_deref()).await;
-    let is_complete = detail.is_some() && (transaction.succeeded || failure.is_some());
+    let is_complete = detail.as_deref().is_some_and(has_all_outcomes) && (transaction.succeeded || failure.is_some());
     // A contract that is verified later can give a failure other words.
     let is_lasting = is_complete && transaction.succeeded;
     let freshness = if is_lasting { app.freshness_of(transaction.block_number) } else { Freshness::UntilNextBlock };
     let found = wire::TransactionDetail::new(transaction, base_fee, detail.map(Arc::unwrap_or_clone), failure);
     let response = JsonResponse::new(wire::FoundTransaction::Mined(Box::new(found)), freshness);
     // What the node says about a transaction in this block never changes.
-    Ok(if is_complete { response.cacheable() } else { response })
+    Ok((surcharge.paid(), if is_complete { response.cacheable() } else { response }))
+}
+
+/// Whether it is known what became of all authorizations. What is not known now may be known later.
+fn has_all_outcomes(detail: &TransactionDetail) -> bool {
+    detail.authorizations.iter().flatten().all(|given| given.outcome != AuthorizationOutcome::Unknown)
 }
 
 /// A transaction that the node has in its pool, or in a block above the index.

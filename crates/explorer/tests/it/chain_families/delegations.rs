@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{ALICE, BOB, on_both_stores, payment};
 use crate::{
     postgres::{on_database, server::Server},
-    support::{DevNode, Draft, Launch, ReplayNode, TestExplorer, fixture::lower_hex},
+    support::{DevNode, Draft, FaultyNode, Launch, ReplayNode, Script, TestExplorer, fixture::lower_hex},
 };
 
 #[tokio::test]
@@ -99,13 +99,54 @@ async fn the_outcome_of_an_authorization_and_the_start_of_a_delegation_are_known
     assert_eq!((&found["delegatesTo"], &found["delegatesSince"]), (&json!(lower_hex(delegates[0])), &Value::Null));
 }
 
-#[tokio::test]
-async fn without_traces_the_outcome_of_an_authorization_is_unknown() {
-    let node = DevNode::with(DevChainConfig { traces: false, ..DevChainConfig::default() }).await;
-    let authorization = node.chain.authorize(1, Address::repeat_byte(0xd1)).unwrap();
+/// Sends a transaction with one authorization, and mines it.
+fn authorized(node: &DevNode, signer: usize) -> B256 {
+    let authorization = node.chain.authorize(signer, Address::repeat_byte(0xd1)).unwrap();
     let draft = node.chain.draft(0).unwrap().to(Address::ZERO);
     let hash = draft.tx_type(devchain::TransactionType::SetCode(vec![authorization])).submit().unwrap();
     node.chain.mine(None);
+    hash
+}
+
+#[tokio::test]
+async fn traces_for_the_outcome_of_an_authorization_are_paid_for_once_or_not_made() {
+    let node = DevNode::start().await;
+    let [first, second] = [1, 2].map(|signer| authorized(&node, signer));
+    let plain = node.chain.send(0, TxKind::Call(Address::repeat_byte(7)), U256::ONE, Vec::<u8>::new()).unwrap();
+    node.chain.mine(None);
+    let server = Server::shared();
+    let limited = |launch: Launch| launch.argument("--anonymous-requests-per-minute", 10);
+    for is_shared in [false, true] {
+        // Only with a name of its own, it has the id of the chain.
+        let script = Script { client_version: Some("Geth/v1.16.0"), ..Script::default() };
+        let counted = FaultyNode::start(&node.chain, 1, script).await;
+        let traces = || counted.request_counts().methods.get("debug_traceTransaction").copied().unwrap_or_default();
+        let launch = limited(Launch::run(&counted.url()));
+        let launch = if is_shared { on_database(launch, &server.database().await) } else { launch };
+        let explorer = launch.start().await;
+        node.wait_for(&explorer).await;
+        let asked = async |hash: B256| {
+            let answer = explorer.get(&format!("/api/v1/transactions/{hash}")).await;
+            let header = |name: &str| answer.header(name).parse::<u32>().unwrap();
+            let applied = answer.json["authorizations"][0]["applied"].clone();
+            (applied, header("x-ratelimit-cost"), header("x-ratelimit-remaining"))
+        };
+        assert_eq!(asked(first).await, (json!(true), 7, 3), "a request, and two traces at most");
+        assert!((1..=2).contains(&traces()), "{} traces", traces());
+        assert_eq!(asked(first).await, (json!(true), 1, 2), "it is cached");
+        let before = traces();
+        assert_eq!(asked(second).await, (Value::Null, 1, 1), "too little is left, so it stays unknown");
+        assert_eq!((asked(plain).await, traces()), ((Value::Null, 1, 0), before));
+        // Pages have a limit of their own.
+        let page = explorer.get(&format!("/tx/{second}")).await.text;
+        assert!(page.contains("in effect") && traces() > before, "{page}");
+    }
+}
+
+#[tokio::test]
+async fn without_traces_the_outcome_of_an_authorization_is_unknown() {
+    let node = DevNode::with(DevChainConfig { traces: false, ..DevChainConfig::default() }).await;
+    let hash = authorized(&node, 1);
     let explorer = TestExplorer::start(&node.url()).await;
     node.wait_for(&explorer).await;
     let given = explorer.json(&format!("/api/v1/transactions/{hash}")).await["authorizations"][0].clone();

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use admission::AUTHORIZATION_OUTCOMES;
 use alloy_primitives::hex;
 use domain::{Transaction, TransactionDetail, U256};
+use futures::future::BoxFuture;
 
 use super::{authorizations::AuthorizationsView, blobs::BlobsView, call::CalledFunction, logs::LogsView};
 use crate::{
@@ -47,7 +49,12 @@ pub(super) struct Detail {
 pub(super) async fn find_detail(app: &WebState, tx: &Transaction) -> Option<Arc<TransactionDetail>> {
     match app.details.find_cached(tx) {
         Some(cached) => Some(cached),
-        None => app.node_calls.run(app.details.find(tx)).await?,
+        None => {
+            let may_trace = || -> BoxFuture<'_, bool> {
+                Box::pin(async { app.budget.allows_node_calls(AUTHORIZATION_OUTCOMES.calls()) })
+            };
+            app.node_calls.run(app.details.find(tx, &may_trace)).await?
+        }
     }
 }
 
