@@ -121,6 +121,33 @@ async fn withdrawals_are_listed_by_block_and_by_address_and_move_balances() {
     .await;
 }
 
+#[tokio::test]
+async fn a_history_of_many_changes_says_that_points_are_left_out_and_how_long_each_holds() {
+    const BLOCKS: u64 = 150;
+    let blocks: Vec<Draft> =
+        (0..BLOCKS).map(|index| with_withdrawals(&[withdrawal(index, STAKER, index + 1)])).collect();
+    let node = ReplayNode::start(1, &blocks).await.with_state(funded());
+    on_both_stores(&node, async |explorer| {
+        wait_for_traces(explorer, 0, BLOCKS).await;
+        let history = explorer.json(&format!("/api/v1/addresses/{STAKER}/balance-history")).await;
+        assert_eq!((&history["exact"], &history["thinned"]), (&json!(true), &json!(true)), "{history}");
+        let points = history["points"].as_array().unwrap();
+        assert!((50..=100).contains(&points.len()), "{history}");
+        let number = |value: &Value| usize::try_from(value.as_u64().unwrap()).unwrap();
+        let mut end = None;
+        for point in points {
+            let (first, last) = (number(&point["blockNumber"]), number(&point["lastBlockNumber"]));
+            assert!(end.is_none_or(|end| end < first) && first <= last, "{point} after block {end:?}");
+            for block in first..=last {
+                assert_eq!(point["balance"], node.balance(STAKER, block).to_string(), "block {block}: {point}");
+            }
+            end = Some(last);
+        }
+        assert_eq!(end, Some(node.head()));
+    })
+    .await;
+}
+
 /// The first block of Ethereum, as it is.
 pub(super) fn genesis_of_ethereum() -> Draft {
     let header = json!({
@@ -190,6 +217,12 @@ async fn blocks_and_uncles_of_a_chain_with_proof_of_work_are_rewarded() {
         assert_eq!((&issued["issuance"][0]["uncle"]["hash"], &issued["issuance"][0]["address"]), (&hash, &json!(BOB)));
         let mine = explorer.json(&format!("/api/v1/addresses/{MINER}/issuance")).await;
         assert_eq!((&mine["total"], &mine["issuance"][0]["amount"]), (&json!(3), &json!("5312500000000000000")));
+        let (header, served) = (explorer.json("/api/v1/blocks/3/header").await, node.block(3));
+        let said = (&header["uncles"], &header["extraData"], &header["difficulty"]);
+        let difficulty = json!(0x4_0000_0000_u64.to_string());
+        assert_eq!(said, (&served["uncles"], &served["extraData"], &difficulty), "{header}");
+        let page = explorer.get("/block/3/header").await.text;
+        assert!(page.contains(hash.as_str().unwrap()), "{page}");
         let page = explorer.get("/block/3?tab=rewards").await.text;
         assert!(page.contains("Uncle reward") && page.contains("Block reward"), "{page}");
 

@@ -8,6 +8,8 @@ use crate::support::{Draft, Included, ReplayNode, TestExplorer};
 
 const V6: &str = "0x5ff137d4b0fdcd49dca30c7cf57e578a026d2789";
 const V7: &str = "0x0000000071727de22e5e9d8baf0edac6f37da032";
+/// Of the version 0.8.
+const V8: &str = "0x4337084d9e255ff0702461cf8895ce9e3b5ff108";
 const SMART: &str = "0x000000000000000000000000000000000000acc0";
 const PAYMASTER: &str = "0x00000000000000000000000000000000000003a7";
 
@@ -63,7 +65,7 @@ async fn operations_of_all_entry_points_are_one_list() {
     let second = vec![
         bundle(2, V7, vec![executed(V7, 3, Some(PAYMASTER), Some("too late"))]),
         bundle(3, V6, vec![executed(V6, 4, None, None)]),
-        bundle(4, V7, vec![executed(V7, 5, None, None)]),
+        bundle(4, V8, vec![executed(V8, 5, None, None)]),
     ];
     let draft = |transactions| Draft { header: header.clone(), transactions, ..Draft::default() };
     let node = ReplayNode::start(1, &[draft(first), draft(Vec::new()), draft(second)]).await;
