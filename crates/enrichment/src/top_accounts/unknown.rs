@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use alloy_primitives::{Address, address};
-use domain::{BlockId, BlockRange, BlockRef, CreditFilter, CreditSource, Order, PageRequest, RewardRules};
+use domain::{BlockId, BlockNumber, BlockRange, BlockRef, CreditFilter, CreditSource, Order, PageRequest, RewardRules};
 use node::NodeClient;
 use store::{ChainReader, StoreError};
 
@@ -28,7 +28,7 @@ impl Unknown {
         self.accounts.clone()
     }
 
-    /// For the list of the accounts of a block. Reads the index, and once the header of block 1.
+    /// For the list of the accounts of a block. Reads the index, and once the header of its first block.
     pub(super) async fn find(
         &mut self,
         node: &NodeClient,
@@ -44,7 +44,7 @@ impl Unknown {
             self.has_genesis = Some(has_genesis(chain).await?);
         }
         if self.is_found_by_work.is_none() {
-            self.is_found_by_work = is_found_by_work(node, chain).await?;
+            self.is_found_by_work = is_found_by_work(node, chain, first).await?;
         }
         let is_rollup = chain.count_transactions(&[ROLLUP_DEPOSITOR]).await?.iter().any(|count| *count > 0);
         // A chain that does not tell may have any rules.
@@ -69,9 +69,14 @@ async fn has_genesis(chain: &dyn ChainReader) -> Result<bool, StoreError> {
     Ok(found.iter().any(|credit| credit.event.source == CreditSource::Genesis))
 }
 
-/// Whether the chain began with work, or with signatures in its place: None if the node does not tell.
-async fn is_found_by_work(node: &NodeClient, chain: &dyn ChainReader) -> Result<Option<bool>, StoreError> {
-    let Some(block) = chain.find_block(BlockId::Number(1)).await? else { return Ok(None) };
+/// Whether the blocks of the index began with work, or with signatures in its place: None if the node does not tell.
+async fn is_found_by_work(
+    node: &NodeClient,
+    chain: &dyn ChainReader,
+    first: BlockNumber,
+) -> Result<Option<bool>, StoreError> {
+    // Block 0 may have any difficulty.
+    let Some(block) = chain.find_block(BlockId::Number(first.max(1))).await? else { return Ok(None) };
     let header = node.find_block_header(block.id()).await.ok().flatten();
     Ok(header.and_then(|header| header.difficulty).map(|difficulty| !difficulty.is_zero()))
 }

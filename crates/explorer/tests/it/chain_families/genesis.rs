@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use alloy_primitives::U256;
+use alloy_primitives::{TxKind, U256};
 use serde_json::{Value, json};
 
 use super::{ALICE, BOB, credits::coins, payment};
@@ -60,14 +60,45 @@ async fn a_genesis_file_of_another_chain_is_refused_and_health_says_so() {
     assert!(status.code() == Some(1) && message.contains("invalid genesis file"), "{message}");
 }
 
-/// Waits until all addresses were read.
-async fn listing(explorer: &TestExplorer) -> Value {
-    eventually("a pass over all addresses", async || {
+/// Waits until the list is that of the newest block, with all addresses, and names these as missing.
+async fn listing(explorer: &TestExplorer, head: impl Into<Value>, missing: &Value) -> Value {
+    // An explorer may list the accounts of block 0, and miss none of them, before it has the next one.
+    let head = head.into();
+    eventually(&format!("a list of block {head} without {missing}"), async || {
         let list = explorer.json("/api/v1/accounts").await;
-        let is_read = !list["missing"].as_array().unwrap().contains(&json!("unread"));
-        (is_read && list["percentRead"] == 100).then_some(list)
+        (list["block"] == head && list["percentRead"] == 100 && list["missing"] == *missing).then_some(list)
     })
     .await
+}
+
+#[tokio::test]
+async fn the_list_of_top_accounts_names_what_may_be_missing() {
+    let node = DevNode::start().await;
+    node.chain.send(0, TxKind::Call(node.account(1)), U256::ONE, Vec::<u8>::new()).unwrap();
+    for _ in 0..8 {
+        node.chain.mine(None);
+    }
+    let file = GenesisFile::of(node.chain.genesis_balances());
+    let launch = || Launch::run(&node.url()).argument("--top-accounts", "on");
+    let with_file = || file.given_to(launch());
+    for (launch, missing, says) in [
+        (with_file(), json!([]), None),
+        (launch(), json!(["genesis"]), Some("coins since the genesis block")),
+        (with_file().argument("--traces", "off"), json!(["internal_transactions"]), Some("payments by contracts")),
+        (
+            with_file().argument("--start-block", 4),
+            json!(["earlier_blocks", "genesis"]),
+            Some("before the first indexed"),
+        ),
+    ] {
+        let explorer = launch.start().await;
+        node.wait_for(&explorer).await;
+        let list = listing(&explorer, node.chain.head().number, &missing).await;
+        assert_eq!(list["allAddressesRead"], missing == json!([]), "{list}");
+        let page = explorer.get("/accounts").await.text;
+        assert_eq!(page.contains("Not known are accounts"), says.is_some(), "{page}");
+        assert!(says.is_none_or(|says| page.contains(says)), "{page}");
+    }
 }
 
 #[tokio::test]
@@ -93,9 +124,7 @@ async fn accounts_that_only_the_protocol_pays_are_listed_if_its_rules_are_known(
         for launch in [launch(), on_database(launch(), &Server::shared().database().await)] {
             let explorer = launch.start().await;
             node.wait_for(&explorer).await;
-            eventually("what may be missing", async || (listing(&explorer).await["missing"] == missing).then_some(()))
-                .await;
-            let list = listing(&explorer).await;
+            let list = listing(&explorer, node.head(), &missing).await;
             let listed = list["accounts"].as_array().unwrap().iter().any(|account| account["address"] == UNCLE);
             // Whoever is paid without a trace in the index is not listed, and the list says that it is not whole.
             assert_eq!(
@@ -103,6 +132,31 @@ async fn accounts_that_only_the_protocol_pays_are_listed_if_its_rules_are_known(
                 (missing == json!([]), &json!(missing == json!([]))),
                 "{list}"
             );
+        }
+    }
+}
+
+#[tokio::test]
+async fn on_a_chain_of_empty_blocks_nothing_is_missing_whether_it_is_traced_or_not() {
+    let beside = Beside::granted(&[(ALICE, coins(1_000_000)), (BOB, U256::from(5))]);
+    let (genesis, file) = beside.genesis();
+    let empty = Draft { header: json!({"baseFeePerGas": "0x7"}), ..Draft::default() };
+    let node = ReplayNode::start_from(1, &genesis, &vec![empty; 5]).await.with_state(beside);
+    for traces in ["auto", "off"] {
+        let launch = || {
+            let launch = file.given_to(Launch::run(&node.url()));
+            launch.argument("--top-accounts", "on").argument("--traces", traces)
+        };
+        for launch in [launch(), on_database(launch(), &Server::shared().database().await)] {
+            let explorer = launch.start().await;
+            node.wait_for(&explorer).await;
+            let list = listing(&explorer, node.head(), &json!([])).await;
+            assert_eq!((&list["allAddressesRead"], &list["total"]), (&json!(true), &json!(2)), "{list}");
+            let history = explorer.json(&format!("/api/v1/addresses/{ALICE}/balance-history")).await;
+            let expected = (&json!(true), &json!([]), &json!(true));
+            assert_eq!((&history["exact"], &history["inexactReasons"], &history["complete"]), expected, "{history}");
+            let internal = explorer.json("/api/v1/internal-transactions").await;
+            assert_eq!((&internal["completeFrom"], &internal["completeTo"]), (&json!(0), &json!(5)), "{internal}");
         }
     }
 }
