@@ -366,7 +366,8 @@ impl Follower {
     ) -> Result<BlockNumber, FollowError> {
         let done = self.internal_to.min(base);
         let traced_range = self.chain.stats().await?.traced_range;
-        self.is_traced = traced_range.is_some();
+        // Without traces, blocks without transactions are known all the same, up to the first that has some.
+        self.is_traced = traced_range.is_some_and(|range| range.to.saturating_add(MAX_NEW_BLOCKS) >= tip);
         let last = traced_range.map_or(done, |range| range.to.min(tip).min(done.saturating_add(MAX_NEW_BLOCKS)));
         if last <= done {
             return Ok(done);
