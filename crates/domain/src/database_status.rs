@@ -12,6 +12,8 @@ pub struct DatabaseStatus {
     pub has_failed: bool,
     /// The newest report of a process that indexes; None until one was read.
     pub report: Option<ReportAge>,
+    /// Whether a server can be written that is behind another one, as the primary before a failover is.
+    pub has_old_primary: bool,
 }
 
 /// How old a report was when it was read. A moment before the start of this machine has no [`Instant`].

@@ -28,11 +28,14 @@ const MIN_TIMEOUT: Duration = Duration::from_secs(2);
 const TIMEOUT_FACTOR: u32 = 10;
 /// Consecutive blocks without a trace, each after several attempts, before tracing is paused.
 const FAILURE_THRESHOLD: u32 = 2;
+/// Between attempts to trace a block that waits for it.
+const REQUIRED_PAUSE: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(15 * 60);
 /// Blocks that are skipped at most after one whose state the node does not have.
 const MAX_SKIPPED: u64 = 32;
 
-/// Traces blocks if the node supports it. A trace never blocks the commit: without one in time, creators stay unknown.
+/// Traces blocks if the node supports it. A trace blocks the commit only if it is required: otherwise, without one in time, creators stay
+/// unknown.
 pub(crate) struct CreationFinder {
     node: NodeClient,
     recent: Arc<RecentTraces>,
@@ -102,6 +105,9 @@ impl CreationFinder {
             return None;
         }
         let _permit = self.permits.acquire().await.ok()?;
+        if self.traces == Traces::Required {
+            return self.trace_until_known(block).await;
+        }
         // Decided after the permit is acquired, so that few requests reach a failing node.
         match self.choose(block.block.number) {
             Choice::Trace => self.trace(block).await,
@@ -152,6 +158,32 @@ impl CreationFinder {
                 self.failed(block.block.number, &error.to_string(), FAILURE_THRESHOLD)
             }
             Err(error) => self.failed(block.block.number, &error.to_string(), 1),
+        }
+    }
+
+    /// Tries again until the node traces the block: the block waits for it. None if it has not the state, or not the block any more.
+    async fn trace_until_known(&self, block: &FetchedBlock) -> Option<Findings> {
+        let id = block.block.id();
+        loop {
+            let reason =
+                match self.node.find_internal_calls_of_block_within(id.number, self.timeout, &self.in_flight).await {
+                    Ok(Some(calls)) => match Findings::of(block, &calls) {
+                        Some(found) => {
+                            self.recent.keep(id, calls);
+                            return Some(found);
+                        }
+                        None => "a trace of another block".to_owned(),
+                    },
+                    // The node stopped tracing: nothing is indexed after the next start.
+                    Ok(None) => return None,
+                    Err(error) if error.lacks_state() => return None,
+                    Err(error) => error.to_string(),
+                };
+            if matches!(self.node.find_block_ref(id.number).await, Ok(found) if found != Some(id)) {
+                return None;
+            }
+            warn!(block = id.number, reason, "the block waits for its trace (--traces required)");
+            tokio::time::sleep(self.first_backoff.min(REQUIRED_PAUSE)).await;
         }
     }
 
@@ -293,6 +325,26 @@ mod tests {
             assert_eq!(finder.find(&block()).await, None);
         }
         assert_eq!(node.traces(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_block_waits_for_a_required_trace_unless_it_is_gone() {
+        let node = node(Err(json!({ "code": -32603, "message": "the node is overloaded" }))).await;
+        let finder = finder(node.client(), Traces::Required, SECOND, Duration::from_millis(10));
+        let mut canonical = block();
+        (canonical.block.number, canonical.block.hash) = (node.head().number, node.head().hash);
+        let waiting = tokio::spawn({
+            let finder = Arc::clone(&finder);
+            async move { finder.find(&canonical).await }
+        });
+        while node.traces() < 4 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert!(!waiting.is_finished(), "it is not indexed without its trace");
+        waiting.abort();
+        let mut orphaned = block();
+        orphaned.block.hash = B256::repeat_byte(9);
+        assert_eq!(finder.find(&orphaned).await, None);
     }
 
     #[tokio::test]

@@ -2,14 +2,12 @@
 
 use std::{
     hash::{BuildHasher, RandomState},
-    sync::{Arc, OnceLock},
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 
-use deadpool_postgres::{
-    ClientWrapper, GenericClient, Hook, HookError, Manager, ManagerConfig, Metrics, Object, Pool, RecyclingMethod,
-    Runtime, Transaction,
-};
+use deadpool::{Runtime, managed};
+use deadpool_postgres::Transaction;
 use futures::future::BoxFuture;
 use store::StoreError;
 use tokio_postgres::{IsolationLevel, Row, types::ToSql};
@@ -20,6 +18,9 @@ use crate::{
     error::{pool_error, store_error},
     options::PostgresOptions,
 };
+
+pub(crate) type Pool = managed::Pool<Connector>;
+pub(crate) type Object = managed::Object<Connector>;
 
 /// Queries of requests read a few rows of each table by an index. Before the tables were analyzed, and while they are small, the
 /// server expects that reading all of a table takes less, and plans each query again, which takes longer than to run it.
@@ -94,20 +95,7 @@ fn process_name() -> String {
 }
 
 fn new_pool(url: &DatabaseUrl, connections: usize, timeout: Duration) -> Result<Pool, StoreError> {
-    let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    let manager = Manager::from_connect(url.config.clone(), Connector::new(url.tls.clone()), manager_config);
-    let check = Arc::clone(&url.check);
-    let check = Hook::async_fn(move |client: &mut ClientWrapper, _: &Metrics| {
-        let check = Arc::clone(&check);
-        Box::pin(async move {
-            check.check(client).await.map_err(|error| match error {
-                StoreError::Unavailable { reason } => HookError::message(reason),
-                other => HookError::message(other.to_string()),
-            })
-        })
-    });
-    let pool = Pool::builder(manager)
-        .post_create(check)
+    let pool = Pool::builder(Connector::new(url.clone()))
         .max_size(connections.max(1))
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(timeout))

@@ -1,23 +1,17 @@
 //! The URL of a database: where its servers are, and how connections to them are encrypted.
 
-use std::{convert::Infallible, pin::pin, sync::Arc};
+use std::sync::Arc;
 
-use futures::{
-    StreamExt,
-    future::{Either, select},
-    stream::poll_fn,
-};
-use store::StoreError;
 use tokio_postgres::{
-    Client, Config, Connection, Error, Socket,
+    Config, Error,
     config::{Host, SslMode, TargetSessionAttrs},
 };
 
 use crate::{
-    error::store_error,
     open_error::OpenError,
     same_chain::{ConnectionCheck, Expected, Part},
-    tls::{Encrypted, Tls, Verification},
+    servers::Choice,
+    tls::{Tls, Verification},
 };
 
 /// Knows the options `sslmode` and `sslrootcert` of libpq; the client library has only some modes.
@@ -26,6 +20,7 @@ pub(crate) struct DatabaseUrl {
     pub(crate) config: Config,
     pub(crate) tls: Tls,
     pub(crate) check: Arc<ConnectionCheck>,
+    pub(crate) choice: Arc<Choice>,
 }
 
 impl DatabaseUrl {
@@ -58,7 +53,7 @@ impl DatabaseUrl {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
         let check = Arc::new(ConnectionCheck::new(Arc::default(), Part::Database, servers(&config)));
-        Ok(Self { config, tls: Tls::new(verification, root.as_deref())?, check })
+        Ok(Self { config, tls: Tls::new(verification, root.as_deref())?, check, choice: Arc::default() })
     }
 
     /// Of several servers, any can be read that has the expected database.
@@ -69,34 +64,14 @@ impl DatabaseUrl {
         Ok(url)
     }
 
-    /// Leads to the expected database.
-    pub(crate) async fn connect(&self) -> Result<(Client, Connection<Socket, Encrypted<Socket>>), StoreError> {
-        let (client, mut connection) = self.connect_unchecked().await.map_err(store_error)?;
-        {
-            // A query is answered only while messages are received.
-            let messages = poll_fn(|context| connection.poll_message(context));
-            let ended = async {
-                let mut messages = pin!(messages);
-                while let Some(message) = messages.next().await {
-                    message.map_err(store_error)?;
-                }
-                Err::<Infallible, _>(StoreError::Unavailable { reason: "the server closed the connection".to_owned() })
-            };
-            match select(pin!(self.check.check(&client)), pin!(ended)).await {
-                Either::Left((checked, _)) => checked?,
-                Either::Right((Err(error), _)) => return Err(error),
-            }
-        }
-        Ok((client, connection))
-    }
-
-    pub(crate) async fn connect_unchecked(&self) -> Result<(Client, Connection<Socket, Encrypted<Socket>>), Error> {
-        self.config.connect(self.tls.clone()).await
+    /// To any of the servers, whatever it has.
+    pub(crate) async fn connect_unchecked(&self) -> Result<(), Error> {
+        self.config.connect(self.tls.clone()).await.map(drop)
     }
 }
 
 /// Without user and password.
-fn servers(config: &Config) -> String {
+pub(crate) fn servers(config: &Config) -> String {
     let hosts = config.get_hosts().iter().map(|host| match host {
         Host::Tcp(name) => name.clone(),
         Host::Unix(folder) => folder.display().to_string(),

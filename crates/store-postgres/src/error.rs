@@ -1,6 +1,6 @@
 //! Errors of the client as errors of the store.
 
-use deadpool_postgres::{HookError, PoolError};
+use deadpool::managed::PoolError;
 use store::StoreError;
 use tokio_postgres::{Error, error::SqlState};
 
@@ -15,14 +15,10 @@ pub(crate) fn store_error(error: Error) -> StoreError {
     if is_transient { StoreError::Unavailable { reason: describe(&error) } } else { StoreError::Backend(error.into()) }
 }
 
-pub(crate) fn pool_error(error: PoolError) -> StoreError {
+pub(crate) fn pool_error(error: PoolError<StoreError>) -> StoreError {
     match error {
-        PoolError::Backend(error) => store_error(error),
+        PoolError::Backend(error) => error,
         PoolError::Timeout(_) => StoreError::Unavailable { reason: "no free connection to the database".to_owned() },
-        PoolError::PostCreateHook(HookError::Backend(error)) => store_error(error),
-        PoolError::PostCreateHook(HookError::Message(reason)) => {
-            StoreError::Unavailable { reason: reason.into_owned() }
-        }
         other => StoreError::Backend(other.into()),
     }
 }

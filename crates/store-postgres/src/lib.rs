@@ -34,6 +34,7 @@ mod reading;
 mod replica;
 mod rows;
 mod same_chain;
+mod servers;
 mod store;
 mod tables;
 #[doc(hidden)]

@@ -90,6 +90,26 @@ impl PostgresStore {
         })
     }
 
+    /// Collects the statistics by which queries are planned, of tables that have doubled since: autovacuum comes late after a backfill.
+    /// Returns their number.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub fn analyze_grown(&self) -> BoxFuture<'_, Result<usize, StoreError>> {
+        Box::pin(async move {
+            let client = self.database().connection().await?;
+            let sql = "select format('analyze %I.%I', n.nspname, c.relname) from pg_class c
+                join pg_namespace n on n.oid = c.relnamespace join pg_stat_all_tables s on s.relid = c.oid
+                where n.oid = current_schema()::regnamespace and c.relkind = 'r' and s.n_mod_since_analyze > 1000
+                    and s.n_mod_since_analyze >= s.n_live_tup / 2";
+            let grown = query(&client, sql, &[]).await?;
+            for table in &grown {
+                client.batch_execute(&table.value::<String>(0)?).await.map_err(store_error)?;
+            }
+            Ok(grown.len())
+        })
+    }
+
     /// Compares the totals with the rows, and reports settings with which acknowledged data can be lost. Reads whole tables.
     ///
     /// # Errors

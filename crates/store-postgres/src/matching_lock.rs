@@ -19,10 +19,8 @@ impl MatchingLock {
     /// None if another process has it.
     pub(crate) async fn acquire(url: &DatabaseUrl) -> Result<Option<Self>, StoreError> {
         let (client, connection) = url.connect().await?;
-        let connection = tokio::spawn(async move {
-            // However it ends, the lock is lost.
-            let _ = connection.await;
-        });
+        // However it ends, the lock is lost.
+        let connection = tokio::spawn(connection.run());
         let row =
             client.query_one("select pg_try_advisory_lock($1)", &[&locks::MATCHING]).await.map_err(store_error)?;
         if row.try_get(0).map_err(store_error)? {

@@ -1,12 +1,13 @@
 //! The schema, as numbered migrations that only go forward.
 
-use deadpool_postgres::{GenericClient, Object, Transaction};
+use deadpool_postgres::Transaction;
 use domain::{B256, ChainIdentity};
 use store::{OlderIndex, StoreError};
+use tokio_postgres::Client;
 
 use crate::{
     chain::Chain,
-    database::{Connection, execute, find, get, query},
+    database::{Object, execute, find, get, query},
     error::store_error,
     locks,
     old_server::OldServer,
@@ -205,13 +206,13 @@ pub(crate) async fn start_over(tx: &Transaction<'_>, identity: ChainIdentity) ->
     Ok(())
 }
 
-async fn has_blocks(client: &impl GenericClient, schema: &str) -> Result<bool, StoreError> {
+async fn has_blocks(client: &Client, schema: &str) -> Result<bool, StoreError> {
     // Not cached: the table changes.
     let sql = format!("select count(*) > 0 from {schema}.chain where tip_number is not null");
     client.query_one(&sql, &[]).await.map_err(store_error)?.value(0)
 }
 
-async fn check_server(client: &impl GenericClient) -> Result<(), StoreError> {
+async fn check_server(client: &Client) -> Result<(), StoreError> {
     let row = client.query_one("select current_setting('server_version_num')::int4, version()", &[]).await;
     let row = row.map_err(store_error)?;
     if row.value::<i32>(0)? < OLDEST_SERVER {
@@ -222,10 +223,7 @@ async fn check_server(client: &impl GenericClient) -> Result<(), StoreError> {
 }
 
 /// The number of the newest migration in the database; None if it has none.
-pub(crate) async fn applied(
-    client: &(impl GenericClient + Connection),
-    schema: &str,
-) -> Result<Option<u32>, StoreError> {
+pub(crate) async fn applied(client: &Object, schema: &str) -> Result<Option<u32>, StoreError> {
     let table = format!("{schema}.schema_migration");
     if find(client, "select 1 where to_regclass($1) is not null", &[&table]).await?.is_none() {
         return Ok(None);

@@ -9,7 +9,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use deadpool_postgres::Object;
 use domain::BlockNumber;
 use futures::{
     FutureExt,
@@ -19,7 +18,7 @@ use store::StoreError;
 use tokio_postgres::{Client, Error, Row};
 
 use crate::{
-    database::{Connection, Parameters},
+    database::{Connection, Object, Parameters},
     error::store_error,
     replica::Replica,
     rows::RowExt,

@@ -11,13 +11,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use deadpool_postgres::Object;
 use domain::ReplicaStatus;
 use store::StoreError;
 use tokio::{sync::watch, task::AbortHandle};
 
 use crate::{
-    database::{Database, get},
+    database::{Database, Object, get},
     rows::RowExt,
     versions::Versions,
 };
@@ -125,7 +124,7 @@ impl Replica {
             // The connection may be older than what is known of the chain now.
             let chain = check.expected.chain();
             if checked != Some(chain) {
-                check.check(&client).await?;
+                check.check(&client).await.map_err(StoreError::from)?;
                 checked = Some(chain);
             }
             let version = get(&client, VERSION, &[]).await?.u64(0)?;

@@ -2,12 +2,16 @@
 //! a name stands for may change. A standby, and what it is promoted to, is the same database as its primary; any other one must have the
 //! same chain.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 use domain::{B256, BlockNumber, BlockRef, ChainIdentity};
+use futures::future::join3;
 use store::StoreError;
 use tokio_postgres::{Client, error::SqlState};
 
@@ -18,7 +22,34 @@ use crate::{
 
 /// What this process knows of its database.
 #[derive(Debug, Default)]
-pub(crate) struct Expected(Mutex<Known>);
+pub(crate) struct Expected {
+    known: Mutex<Known>,
+    /// The newest [`Position`].
+    seen: AtomicU64,
+}
+
+/// How far a server is: its timeline, which a promotion raises, and in it the number of the newest commit. Versions of the data have the
+/// same form, so that none is used for two states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Position(u64);
+
+impl Position {
+    pub(crate) const TIMELINE_BIT: u32 = 40;
+
+    pub(crate) fn of_version(version: u64) -> Self {
+        Self(version)
+    }
+
+    pub(crate) fn timeline(self) -> u64 {
+        self.0 >> Self::TIMELINE_BIT
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "timeline {}, commit {}", self.timeline(), self.0 % (1 << Self::TIMELINE_BIT))
+    }
+}
 
 #[derive(Debug, Clone, Default)]
 struct Known {
@@ -39,7 +70,12 @@ struct Origin {
 
 impl Expected {
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// No server that is behind is used from now on.
+    pub(crate) fn note_seen(&self, position: Position) {
+        self.seen.fetch_max(position.0, Ordering::AcqRel);
     }
 
     pub(crate) fn chain(&self) -> Option<ChainIdentity> {
@@ -67,7 +103,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    fn option(self) -> &'static str {
+    pub(crate) fn option(self) -> &'static str {
         match self {
             Self::Database => "--database",
             Self::ReadDatabase => "--read-database",
@@ -86,7 +122,7 @@ impl Part {
 #[derive(Debug)]
 pub(crate) struct ConnectionCheck {
     pub(crate) expected: Arc<Expected>,
-    part: Part,
+    pub(crate) part: Part,
     /// For the log.
     servers: String,
     is_reported: AtomicBool,
@@ -97,18 +133,31 @@ impl ConnectionCheck {
         Self { expected, part, servers, is_reported: AtomicBool::new(false) }
     }
 
-    pub(crate) async fn check(&self, client: &Client) -> Result<(), StoreError> {
+    /// Returns how far the server is.
+    pub(crate) async fn check(&self, client: &Client) -> Result<Position, Refusal> {
         let known = self.expected.known().clone();
+        // Before the server is asked: it may commit meanwhile.
+        let seen = Position(self.expected.seen.load(Ordering::Acquire));
+        let (origin, timeline, version) = join3(find_origin(client), find_timeline(client), find_version(client)).await;
+        let found = Position(version?.max(timeline.unwrap_or(0) << Position::TIMELINE_BIT));
+        self.check_chain(client, &known, origin).await?;
+        if self.part == Part::Database && found < seen {
+            return Err(Refusal::Behind { found, seen });
+        }
+        Ok(found)
+    }
+
+    async fn check_chain(&self, client: &Client, known: &Known, origin: Option<Origin>) -> Result<(), Refusal> {
         if known.chain.is_none() && self.part == Part::Database {
             return Ok(());
         }
         // The chain of one database may be reset, and a copy may be behind.
-        if known.origin.is_some() && find_origin(client).await == known.origin {
+        if known.origin.is_some() && origin == known.origin {
             return Ok(());
         }
         let Some(chain) = known.chain else {
             let reason = format!("{} is compared when a chain is indexed", self.part.option());
-            return Err(StoreError::Unavailable { reason });
+            return Err(Refusal::Failed(StoreError::Unavailable { reason }));
         };
         match find_difference(client, chain, known.block).await? {
             None => {
@@ -120,11 +169,58 @@ impl ConnectionCheck {
                 if !self.is_reported.swap(true, Ordering::Relaxed) {
                     tracing::error!(servers, %found, expected = %chain, "{option} leads to another chain and is not used: {remedy}");
                 }
-                Err(StoreError::Unavailable {
+                Err(Refusal::OtherChain(StoreError::Unavailable {
                     reason: format!("{option} leads to {found} instead of {chain}: {remedy}"),
-                })
+                }))
             }
         }
+    }
+}
+
+/// Why a server is not used.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// It did not answer, or not yet.
+    Failed(StoreError),
+    OtherChain(StoreError),
+    /// It lacks what this process has seen.
+    Behind {
+        found: Position,
+        seen: Position,
+    },
+}
+
+impl From<Refusal> for StoreError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Failed(error) | Refusal::OtherChain(error) => error,
+            Refusal::Behind { found, seen } => Self::Unavailable { reason: format!("{found} is behind {seen}") },
+        }
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// The timeline in which the server writes, which its session keeps for [`crate::versions::commit`]. None of a standby, and of a server
+/// that does not tell.
+async fn find_timeline(client: &Client) -> Option<u64> {
+    let sql = "select set_config('explorer.timeline', ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int8::text,
+            false)
+        where not pg_is_in_recovery()";
+    let rows = client.query_typed(sql, &[]).await.ok()?;
+    rows.first()?.try_get::<_, &str>(0).ok()?.parse().ok()
+}
+
+/// 0 before the first migration.
+async fn find_version(client: &Client) -> Result<u64, StoreError> {
+    match client.query_typed("select number from state_version", &[]).await {
+        Ok(rows) => rows.first().map_or(Ok(0), |row| row.u64(0)),
+        Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => Ok(0),
+        Err(error) => Err(store_error(error)),
     }
 }
 
@@ -132,7 +228,8 @@ impl ConnectionCheck {
 async fn find_origin(client: &Client) -> Option<Origin> {
     let sql = "select c.system_identifier, (select oid::int8 from pg_database where datname = current_database())
         from pg_control_system() c";
-    let row = client.query_one(sql, &[]).await.ok()?;
+    let rows = client.query_typed(sql, &[]).await.ok()?;
+    let row = rows.first()?;
     Some(Origin { cluster: row.value(0).ok()?, database: row.value(1).ok()? })
 }
 

@@ -27,6 +27,7 @@ use crate::{
     reader::PostgresReader,
     replica::{Polling, Replica},
     rows::{RowExt, int8},
+    servers::LookingAround,
     user_records::PostgresUserRecords,
     verified_contracts::{PostgresJobs, PostgresVerifiedContracts},
     versions::{Listener, Versions},
@@ -48,6 +49,7 @@ pub struct PostgresStore {
     read_times: Arc<Histogram>,
     _listener: Listener,
     _heartbeat: WriterHeartbeat,
+    _looking: LookingAround,
 }
 
 impl PostgresStore {
@@ -90,7 +92,7 @@ impl PostgresStore {
             expected.note_chain(chain, None);
         }
         drop(client);
-        let versions = Arc::<Versions>::default();
+        let versions = Arc::new(Versions::new(Arc::clone(expected)));
         let may_be_standby = options.accepts_standby;
         let listener = Listener::start(database.url().clone(), Arc::clone(&versions), may_be_standby).await?;
         let pool = database.separate_pool(1)?;
@@ -98,6 +100,7 @@ impl PostgresStore {
         let webhook_records = PostgresWebhookRecords::open(database.clone()).await?;
         let read_database = read_url.map(|url| Database::new(url, &options)).transpose()?;
         let replica = read_database.map(|database| Replica::start(database, Arc::clone(&versions)));
+        let looking = LookingAround::start(database.url().clone());
         let heartbeat = WriterHeartbeat::start(database.clone(), Arc::clone(&writers));
         Ok(Self {
             database,
@@ -109,6 +112,7 @@ impl PostgresStore {
             read_times: Arc::new(Histogram::of_latencies()),
             _listener: listener,
             _heartbeat: heartbeat,
+            _looking: looking,
         })
     }
 
@@ -206,6 +210,13 @@ impl PostgresStore {
             };
             indexer::read(&replica.connection().await?, Instant::now()).await.map(Some)
         })
+    }
+
+    /// Whether a server of the URL can be written and is not used, since it lacks what this process has seen: the primary before a
+    /// failover.
+    #[must_use]
+    pub fn has_old_primary(&self) -> bool {
+        self.database.url().choice.has_old_primary()
     }
 
     /// Whether another process has the database open.

@@ -3,14 +3,14 @@
 pub(crate) mod raw;
 
 use async_trait::async_trait;
-use deadpool_postgres::{Object, Transaction};
+use deadpool_postgres::Transaction;
 use domain::{Address, ApiKey, ApiKeyId, KeyDigest, KeyUse, NewApiKey};
 use store::{ACTIVE_KEYS_PER_OWNER, AddKeyError, LISTED_KEYS, StoreError, UserRecords};
 use subtle::ConstantTimeEq;
 use tokio_postgres::Row;
 
 use crate::{
-    database::{Database, execute, find, get, query},
+    database::{Database, Object, execute, find, get, query},
     error::store_error,
     locks,
     rows::{RowExt, int8, limit},

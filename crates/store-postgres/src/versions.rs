@@ -3,6 +3,9 @@
 //! Each visible change increases the version in the database and notifies all processes. A change by this process is known
 //! here when it ends, and while it becomes visible there is no version. A change by another process is known when its
 //! notification arrives; without a connection for notifications, there is no version.
+//!
+//! The first version after the promotion of a standby is higher than all before, also than those that the standby lacked: see
+//! [`Position`].
 
 use std::{
     pin::pin,
@@ -20,14 +23,25 @@ use store::{StateVersion, StoreError};
 use tokio::{sync::oneshot, task::AbortHandle};
 use tokio_postgres::{AsyncMessage, Client, Error};
 
-use crate::{database::get, database_url::DatabaseUrl, error::store_error, rows::RowExt};
+use crate::{
+    database::get,
+    database_url::DatabaseUrl,
+    error::store_error,
+    rows::RowExt,
+    same_chain::{Expected, Position},
+};
 
 const CHANNEL: &str = "explorer_state";
+const TIMELINE_BIT: i32 = Position::TIMELINE_BIT.cast_signed();
 /// Notifications can be lost with a connection that nobody noticed to be lost.
 const POLL: Duration = Duration::from_secs(1);
 
-#[derive(Debug, Default)]
-pub(crate) struct Versions(Mutex<Known>);
+#[derive(Debug)]
+pub(crate) struct Versions {
+    known: Mutex<Known>,
+    /// No server without the newest version is used.
+    expected: Arc<Expected>,
+}
 
 #[derive(Debug, Default)]
 struct Known {
@@ -38,8 +52,12 @@ struct Known {
 }
 
 impl Versions {
+    pub(crate) fn new(expected: Arc<Expected>) -> Self {
+        Self { known: Mutex::default(), expected }
+    }
+
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn now(&self) -> Option<StateVersion> {
@@ -53,6 +71,7 @@ impl Versions {
     }
 
     fn learn(&self, version: u64) {
+        self.expected.note_seen(Position::of_version(version));
         let mut known = self.known();
         known.version = Some(known.version.map_or(version, |before| before.max(version)));
     }
@@ -71,6 +90,9 @@ struct Change<'a> {
 
 impl Drop for Change<'_> {
     fn drop(&mut self) {
+        if let Some(version) = self.version {
+            self.versions.expected.note_seen(Position::of_version(version));
+        }
         let mut known = self.versions.known();
         known.changes -= 1;
         // If the outcome is unknown, so is the version, until it is read again.
@@ -80,9 +102,12 @@ impl Drop for Change<'_> {
 
 /// Commits a change that queries may show.
 pub(crate) async fn commit(tx: Transaction<'_>, versions: &Versions) -> Result<(), StoreError> {
-    let sql = "with next as (update state_version set number = number + 1 returning number)
-        select number, pg_notify('explorer_state', number::text) from next";
-    let version = get(&tx, sql, &[]).await?.u64(0)?;
+    let sql = "with next as (
+            update state_version
+            set number = greatest(number + 1, coalesce(nullif(current_setting('explorer.timeline', true), ''), '0')::int8 << $1)
+            returning number
+        ) select number, pg_notify('explorer_state', number::text) from next";
+    let version = get(&tx, sql, &[&TIMELINE_BIT]).await?.u64(0)?;
     versions.known().changes += 1;
     let mut change = Change { versions, version: None };
     tx.commit().await.map_err(store_error)?;

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use async_trait::async_trait;
-use deadpool_postgres::{Object, Pool, Transaction};
+use deadpool_postgres::Transaction;
 use domain::{
     Address, AuditResult, AuditSample, B256, BalanceKey, BlockChanges, BlockNumber, BlockRef, Bytes, ChainIdentity,
     InternalBlock, InternalFrontier, PendingToken, TokenMetadata, U256,
@@ -17,7 +17,7 @@ use tokio_postgres::error::SqlState;
 
 use crate::{
     chain::Chain,
-    database::{find, get},
+    database::{Object, Pool, find, get},
     error::{pool_error, store_error},
     locks, migrations,
     rows::{RowExt, int8},

@@ -117,6 +117,9 @@ pub struct SharedDatabase {
     /// Since it last answered; null if it has not yet.
     #[schema(required = true)]
     pub seconds_silent: Option<f64>,
+    /// Whether another server of `--database` can be written, too, though it is behind: the primary before a failover. It is not used; the
+    /// operator must stop it.
+    pub old_primary: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -190,8 +193,8 @@ pub enum HealthStatus {
     /// Ready; the node responds and does not lag; the chain is not quiet; all tasks are running.
     Ok,
     /// One of these: the index lags, waits for the disk, or rejects a block; the node is unreachable or more than 10 blocks
-    /// behind the index; the chain is quiet; a task is restarting; the database does not answer; the database for reads fails or is 10
-    /// seconds behind.
+    /// behind the index; the chain is quiet; a task is restarting; the database does not answer, or an old primary
+    /// does; the database for reads fails or is 10 seconds behind.
     Degraded,
     /// Indexing stopped: the operator must act.
     Halted,
@@ -286,8 +289,9 @@ impl Health {
         self.ready &= reachable || self.read_database.as_ref().is_some_and(|standby| standby.used);
         self.report_age = status.report.map(|report| report.at(now).as_secs());
         let seconds_silent = status.answered_at.map(|at| seconds(now.saturating_duration_since(at)));
-        self.database = Some(SharedDatabase { reachable, seconds_silent });
-        self.degraded_unless(reachable)
+        let old_primary = status.has_old_primary;
+        self.database = Some(SharedDatabase { reachable, seconds_silent, old_primary });
+        self.degraded_unless(reachable && !old_primary)
     }
 
     #[must_use]
@@ -395,13 +399,16 @@ mod tests {
     fn a_database_that_does_not_answer_is_not_ready_unless_a_standby_is_read() {
         let now = Instant::now();
         let report = Some(ReportAge { age: Duration::from_secs(3), read_at: now });
-        let answering = DatabaseStatus { answered_at: Some(now), has_failed: false, report };
+        let answering = DatabaseStatus { answered_at: Some(now), report, ..DatabaseStatus::default() };
         let later = now + Duration::from_millis(2_500);
         let answers = health(&following(100, 100)).with_database(Some(answering), later);
         assert!(answers.ready && answers.status == HealthStatus::Ok);
         assert_eq!(answers.report_age, Some(5));
-        let state = SharedDatabase { reachable: true, seconds_silent: Some(2.5) };
+        let state = SharedDatabase { reachable: true, seconds_silent: Some(2.5), old_primary: false };
         assert_eq!(answers.database, Some(state));
+        let split = DatabaseStatus { has_old_primary: true, ..answering };
+        let warned = health(&following(100, 100)).with_database(Some(split), now);
+        assert!(warned.ready && warned.status == HealthStatus::Degraded);
 
         let failing = DatabaseStatus { has_failed: true, ..answering };
         let fails = |replica| health(&following(100, 100)).with_replica(replica).with_database(Some(failing), now);

@@ -2,12 +2,14 @@
 
 mod deliverers;
 mod faults;
+mod patroni;
 mod paused;
 mod readiness;
 mod round_trips;
 #[path = "../../../store-postgres/tests/postgres/server.rs"]
 #[allow(dead_code, reason = "shared with the tests of the store")]
 pub(crate) mod server;
+mod split_brain;
 mod standby_commands;
 mod wrong_parts;
 

@@ -5,7 +5,6 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use deadpool_postgres::Object;
 use domain::WebhookId;
 use futures::future::BoxFuture;
 use store::{StoreError, WebhookLimits, WebhookTotals};
@@ -15,7 +14,7 @@ use super::{
     sender::Sender,
 };
 use crate::{
-    database::{Database, query},
+    database::{Database, Object, query},
     rows::{RowExt, int8},
 };
 

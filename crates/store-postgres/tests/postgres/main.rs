@@ -7,6 +7,7 @@ mod conformance;
 mod cuts;
 mod damage;
 mod failures;
+mod old_primary;
 mod processes;
 mod quotas;
 mod replica;

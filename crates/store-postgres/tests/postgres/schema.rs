@@ -6,7 +6,7 @@ use store_conformance::Model;
 use store_postgres::{OpenError, PostgresOptions, PostgresStore};
 
 use crate::{
-    processes::{KEEP, blocks},
+    processes::{KEEP, blocks, eventually},
     server::{Server, open},
 };
 
@@ -136,8 +136,11 @@ async fn lists_of_an_address_are_found_by_indexes() {
     let url = server.database().await;
     let store = open(&url).await;
     store.writer().commit(blocks(10, 200), KEEP).await.unwrap();
+    // The server counts changes a moment later.
+    eventually("tables have grown", async || (store.analyze_grown().await.unwrap() > 0).then_some(())).await;
+    eventually("none has grown since", async || (store.analyze_grown().await.unwrap() == 0).then_some(())).await;
     let client = server.connect(&url).await;
-    client.batch_execute("set search_path = explorer; analyze; set enable_seqscan = off").await.unwrap();
+    client.batch_execute("set search_path = explorer; set enable_seqscan = off").await.unwrap();
     let address = "0x00000000000000000000000000000000000000aa";
     for view in ["address_transactions", "address_transfers"] {
         let sql = format!("explain select * from {view} where address = bytes('{address}')");

@@ -126,10 +126,7 @@ impl Server {
 
     /// Gives a file or folder to the user of the server.
     pub(crate) fn give(&self, path: &Path, mode: u32) {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
-        if rustix::process::geteuid().is_root() {
-            assert!(Command::new("chown").arg(UNPRIVILEGED).arg(path).status().unwrap().success());
-        }
+        give(path, mode);
     }
 
     /// Where its socket is.
@@ -147,14 +144,7 @@ impl Server {
     }
 
     fn command(&self, program: &str) -> Command {
-        let program = self.programs.join(program);
-        let mut command = if rustix::process::geteuid().is_root() {
-            let mut command = Command::new("setpriv");
-            command.args(["--reuid", UNPRIVILEGED, "--regid", "nogroup", "--clear-groups", "--"]).arg(program);
-            command
-        } else {
-            Command::new(program)
-        };
+        let mut command = unprivileged(&self.programs.join(program));
         command.current_dir(self.folder.path()).env("PGDATA", self.data()).stdin(Stdio::null());
         command
     }
@@ -221,7 +211,25 @@ impl Drop for Server {
     }
 }
 
-/// A busy machine answers late.
+/// A program that does not run as root.
+pub(crate) fn unprivileged(program: &Path) -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", UNPRIVILEGED, "--regid", "nogroup", "--clear-groups", "--"]).arg(program);
+    command
+}
+
+/// Gives a file or folder to the user of such programs.
+pub(crate) fn give(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    if rustix::process::geteuid().is_root() {
+        assert!(Command::new("chown").arg(UNPRIVILEGED).arg(path).status().unwrap().success());
+    }
+}
+
+/// A busy machine answers late. Lists are short, and so are the steps in which they are walked.
 pub(crate) fn options() -> PostgresOptions {
     PostgresOptions { connections: 8, timeout: Duration::from_secs(120), ..PostgresOptions::default() }
 }
@@ -231,7 +239,7 @@ pub(crate) async fn open(url: &str) -> PostgresStore {
 }
 
 /// The folder of the newest installed version, or of the one on the path.
-fn programs() -> PathBuf {
+pub(crate) fn programs() -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let mut folders: Vec<(u32, PathBuf)> = versions
         .filter_map(|version| {

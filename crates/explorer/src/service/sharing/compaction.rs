@@ -1,4 +1,4 @@
-//! Compaction of the lists in a database.
+//! Compaction of the lists in a database, and analysis of its tables.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
 const COMPACTION: Duration = Duration::from_secs(30);
 const COMPACTION_STEP: Duration = Duration::from_millis(500);
 
-/// Merges rows of lists while this process writes the index and has caught up.
+/// Merges rows of lists, and keeps the statistics of tables up to date, while this process writes the index and has caught up.
 pub(in crate::service) fn start(store: &Arc<SharedStore>, sync: watch::Receiver<SyncStatus>, supervisor: &Supervisor) {
     let store = Arc::clone(store);
     supervisor.spawn("compaction", move |cancel| {
@@ -38,6 +38,11 @@ async fn keep_compact(store: &SharedStore, sync: &watch::Receiver<SyncStatus>) {
                     pause = if has_more { COMPACTION_STEP } else { COMPACTION };
                 }
                 Err(error) => tracing::warn!(%error, "cannot merge rows of lists; retrying"),
+            }
+            match store.analyze_grown().await {
+                Ok(0) => {}
+                Ok(tables) => tracing::info!(tables, "analyzed tables that have grown"),
+                Err(error) => tracing::warn!(%error, "cannot analyze tables; retrying"),
             }
         }
         tokio::time::sleep(pause).await;

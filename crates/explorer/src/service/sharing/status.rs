@@ -112,11 +112,14 @@ impl Sharing {
     }
 
     fn note_answer(&self, report: Option<ReportAge>) {
-        self.known.send_replace(DatabaseStatus { answered_at: Some(Instant::now()), has_failed: false, report });
+        let has_old_primary = self.store.has_old_primary();
+        let status = DatabaseStatus { answered_at: Some(Instant::now()), has_failed: false, report, has_old_primary };
+        self.known.send_replace(status);
     }
 
     fn note_failure(&self) {
-        self.known.send_modify(|known| known.has_failed = true);
+        let has_old_primary = self.store.has_old_primary();
+        self.known.send_modify(|known| (known.has_failed, known.has_old_primary) = (true, has_old_primary));
     }
 
     /// A standby that answers reads knows the index without the database, too.

@@ -7,6 +7,8 @@ pub(crate) enum Facility {
     Namespaces,
     /// The command `docker compose`.
     Docker,
+    /// Patroni and etcd, which only some systems have as packages.
+    Patroni,
 }
 
 impl Facility {
@@ -15,6 +17,7 @@ impl Facility {
             Self::Mounts => "mounts",
             Self::Namespaces => "namespaces",
             Self::Docker => "docker",
+            Self::Patroni => "patroni",
         }
     }
 }
