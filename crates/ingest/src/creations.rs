@@ -343,7 +343,7 @@ mod tests {
         assert!(!waiting.is_finished(), "it is not indexed without its trace");
         waiting.abort();
         let mut orphaned = block();
-        orphaned.block.hash = B256::repeat_byte(9);
+        (orphaned.block.number, orphaned.block.hash) = (node.head().number, B256::repeat_byte(9));
         assert_eq!(finder.find(&orphaned).await, None);
     }
 

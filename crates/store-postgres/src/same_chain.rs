@@ -63,7 +63,7 @@ struct Known {
 
 /// Which database of which cluster it is. Physical copies have the same one, whatever they contain by now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Origin {
+pub(crate) struct Origin {
     cluster: i64,
     database: i64,
 }
@@ -133,8 +133,7 @@ impl ConnectionCheck {
         Self { expected, part, servers, is_reported: AtomicBool::new(false) }
     }
 
-    /// Returns how far the server is.
-    pub(crate) async fn check(&self, client: &Client) -> Result<Position, Refusal> {
+    pub(crate) async fn check(&self, client: &Client) -> Result<Checked, Refusal> {
         let known = self.expected.known().clone();
         // Before the server is asked: it may commit meanwhile.
         let seen = Position(self.expected.seen.load(Ordering::Acquire));
@@ -144,7 +143,7 @@ impl ConnectionCheck {
         if self.part == Part::Database && found < seen {
             return Err(Refusal::Behind { found, seen });
         }
-        Ok(found)
+        Ok(Checked { position: found, origin })
     }
 
     async fn check_chain(&self, client: &Client, known: &Known, origin: Option<Origin>) -> Result<(), Refusal> {
@@ -175,6 +174,15 @@ impl ConnectionCheck {
             }
         }
     }
+}
+
+/// A server that can be used.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Checked {
+    /// How far it is.
+    pub(crate) position: Position,
+    /// None if it does not tell.
+    pub(crate) origin: Option<Origin>,
 }
 
 /// Why a server is not used.

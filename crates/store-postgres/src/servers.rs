@@ -2,6 +2,7 @@
 //! one whose timeline is higher, as that of a promoted standby is, closes its connections to the one before, and never goes back.
 
 use std::{
+    cmp::Reverse,
     collections::BTreeSet,
     convert::Infallible,
     pin::{Pin, pin},
@@ -22,7 +23,7 @@ use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, Socket};
 use crate::{
     database_url::DatabaseUrl,
     error::store_error,
-    same_chain::{Part, Position, Refusal},
+    same_chain::{Checked, Origin, Part, Refusal},
     tls::Encrypted,
 };
 
@@ -48,12 +49,13 @@ struct Chosen {
     /// By its place in the URL.
     server: Option<usize>,
     timeline: u64,
+    origin: Option<Origin>,
 }
 
 /// A connection that was checked.
 struct Open {
     server: usize,
-    position: Position,
+    checked: Checked,
     client: Client,
     connection: Connection<Socket, Encrypted<Socket>>,
 }
@@ -109,7 +111,7 @@ impl DatabaseUrl {
     async fn open_newest(&self) -> Result<Open, Failure> {
         let mut opening: FuturesUnordered<_> =
             (0..self.servers()).map(|server| async move { (server, self.open(server).await) }).collect();
-        let mut newest: Option<Open> = None;
+        let mut found: Vec<Open> = Vec::new();
         let mut failure: Option<(usize, Failure)> = None;
         let mut deadline = None;
         loop {
@@ -121,9 +123,7 @@ impl DatabaseUrl {
                 None => break,
                 Some((_, Ok(open))) => {
                     deadline.get_or_insert_with(|| Instant::now() + OTHERS);
-                    if newest.as_ref().is_none_or(|newest| newest.position < open.position) {
-                        newest = Some(open);
-                    }
+                    found.push(open);
                 }
                 // What is wrong with a server says more than that another one is not there.
                 Some((server, Err(error))) => {
@@ -138,7 +138,7 @@ impl DatabaseUrl {
                 }
             }
         }
-        match (newest, failure) {
+        match (newest(found), failure) {
             (Some(open), _) => Ok(open),
             (None, Some((_, failure))) => Err(failure),
             (None, None) => Err(Failure::Unreachable(unavailable("the URL names no server"))),
@@ -146,12 +146,14 @@ impl DatabaseUrl {
     }
 
     fn accept(&self, open: Open) -> Result<(Client, ServerConnection), Failure> {
-        let Open { server, position, client, connection } = open;
-        let mine = Chosen { server: Some(server), timeline: position.timeline() };
+        let Open { server, checked: Checked { position, origin }, client, connection } = open;
+        // A standby may be behind: whether it is read is decided later.
+        let timeline = if self.check.part == Part::Database { position.timeline() } else { 0 };
+        let mine = Chosen { server: Some(server), timeline, origin };
         let mut is_late = false;
         self.choice.chosen.send_if_modified(|chosen| {
-            // Another connection has led to a newer server meanwhile. A standby may be behind: whether it is read is decided later.
-            is_late = self.check.part == Part::Database && mine.timeline < chosen.timeline;
+            // Another connection has led to a newer server meanwhile.
+            is_late = mine.timeline < chosen.timeline;
             let is_changed = !is_late && *chosen != mine;
             if is_changed {
                 *chosen = mine;
@@ -202,7 +204,7 @@ impl DatabaseUrl {
             }
         };
         match checked {
-            Ok(position) => Ok(Open { server, position, client, connection }),
+            Ok(checked) => Ok(Open { server, checked, client, connection }),
             Err(Refusal::Failed(error)) => Err(Failure::Unreachable(error)),
             Err(Refusal::OtherChain(error)) => Err(Failure::Refused(error)),
             Err(Refusal::Behind { found, seen }) => {
@@ -221,11 +223,12 @@ impl DatabaseUrl {
 
     /// Looks whether another server is newer than the one that is used, which may still run.
     async fn look_around(&self) {
-        let Chosen { server: Some(used), timeline } = *self.choice.chosen.borrow() else { return };
+        let Chosen { server: Some(used), timeline, origin } = *self.choice.chosen.borrow() else { return };
         let others = (0..self.servers()).filter(|server| *server != used);
         let looks = others.map(|server| async move {
             if let Ok(open) = self.open(server).await
-                && open.position.timeline() > timeline
+                && open.checked.origin == origin
+                && open.checked.position.timeline() > timeline
             {
                 tracing::warn!(server = self.name(server), "a standby was promoted: it is used from now on");
                 drop(self.accept(open));
@@ -241,6 +244,13 @@ impl DatabaseUrl {
     fn name(&self, server: usize) -> String {
         crate::database_url::servers(&single(&self.config, server))
     }
+}
+
+/// Positions of different databases cannot be compared: then it is a copy of the first one in the URL.
+fn newest(found: Vec<Open>) -> Option<Open> {
+    let origin = found.iter().min_by_key(|open| open.server)?.checked.origin;
+    let copies = found.into_iter().filter(|open| open.checked.origin == origin);
+    copies.max_by_key(|open| (open.checked.position, Reverse(open.server)))
 }
 
 fn unavailable(reason: &str) -> StoreError {
