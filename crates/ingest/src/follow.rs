@@ -143,11 +143,7 @@ impl Follower {
             };
             let reason = match &failure {
                 // Whoever runs this decides, and says so.
-                IngestError::OtherChain | IngestError::TooDeep => return Err(failure),
-                IngestError::WriterReplaced => {
-                    error!("another writer has taken over the index, indexing stops here");
-                    failure.to_string()
-                }
+                IngestError::OtherChain | IngestError::TooDeep | IngestError::WriterReplaced => return Err(failure),
                 IngestError::Store(cause) => {
                     error!(error = %cause, "cannot write the index, indexing stops");
                     format!("cannot write the index: {cause}")

@@ -66,10 +66,16 @@ impl Following {
                 // Decided when it is bound again.
                 Err(IngestError::OtherChain) => {}
                 Err(IngestError::TooDeep) => self.start_over_with_same_chain().await,
-                // Another process has taken over: from now on, this one stands by.
-                Err(IngestError::WriterReplaced) if self.is_shared => {}
+                Err(IngestError::WriterReplaced) if self.is_shared => {
+                    tracing::info!("another process has taken over the index, standing by");
+                }
                 // The process ends, since a second writer of its own store was taken. Whoever supervises it starts it again.
-                Err(error @ IngestError::WriterReplaced) => return Err(error.into()),
+                Err(error @ IngestError::WriterReplaced) => {
+                    tracing::error!("another writer has taken over the index, indexing stops here");
+                    let reason = error.to_string();
+                    self.status.send_modify(|status| status.phase = SyncPhase::Halted { reason });
+                    return Err(error.into());
+                }
                 // The error was logged and is shown in the status; the API keeps serving.
                 Ok(()) | Err(IngestError::Store(_)) => return Ok(()),
             }
