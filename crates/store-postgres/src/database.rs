@@ -2,7 +2,10 @@
 
 use std::{
     hash::{BuildHasher, RandomState},
-    sync::OnceLock,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -10,6 +13,7 @@ use deadpool::{Runtime, managed};
 use deadpool_postgres::Transaction;
 use futures::future::BoxFuture;
 use store::StoreError;
+use tokio::runtime::Handle;
 use tokio_postgres::{IsolationLevel, Row, types::ToSql};
 
 use crate::{
@@ -17,10 +21,13 @@ use crate::{
     database_url::DatabaseUrl,
     error::{pool_error, store_error},
     options::PostgresOptions,
+    tls::Tls,
 };
 
 pub(crate) type Pool = managed::Pool<Connector>;
 pub(crate) type Object = managed::Object<Connector>;
+/// A server that does not answer by then notices itself that the connection is closed.
+const CANCEL: Duration = Duration::from_secs(5);
 
 /// Queries of requests read a few rows of each table by an index. Before the tables were analyzed, and while they are small, the
 /// server expects that reading all of a table takes less, and plans each query again, which takes longer than to run it.
@@ -34,6 +41,7 @@ pub(crate) struct Database {
     url: DatabaseUrl,
     pool: Pool,
     timeout: Duration,
+    statement_timeout: Duration,
     schema: String,
 }
 
@@ -46,7 +54,7 @@ impl std::fmt::Debug for Database {
 
 impl Database {
     pub(crate) fn new(mut url: DatabaseUrl, options: &PostgresOptions) -> Result<Self, StoreError> {
-        let PostgresOptions { schema, connections, timeout, .. } = options;
+        let PostgresOptions { schema, connections, timeout, statement_timeout, .. } = options;
         let config = &mut url.config;
         let given = config.get_options().unwrap_or_default();
         // Compiling a query takes longer than running it.
@@ -66,7 +74,8 @@ impl Database {
         let mut queried = url.clone();
         queried.config.options(format!("{} {PLANS}", options.trim()));
         let pool = new_pool(&queried, *connections, *timeout)?;
-        Ok(Self { url, pool, timeout: *timeout, schema: schema.clone() })
+        let (timeout, statement_timeout) = (*timeout, *statement_timeout);
+        Ok(Self { url, pool, timeout, statement_timeout, schema: schema.clone() })
     }
 
     pub(crate) fn schema(&self) -> &str {
@@ -84,6 +93,63 @@ impl Database {
 
     pub(crate) async fn connection(&self) -> Result<Object, StoreError> {
         self.pool.get().await.map_err(pool_error)
+    }
+
+    /// A connection for queries that may be abandoned, when the deadline of a request has passed or its client is gone.
+    pub(crate) async fn reading(&self) -> Result<ReadConnection, StoreError> {
+        let client = Some(self.connection().await?);
+        let (tls, statement_timeout) = (self.url.tls.clone(), self.statement_timeout);
+        Ok(ReadConnection { client, tls, statement_timeout, in_flight: AtomicU32::new(0) })
+    }
+}
+
+/// A connection that cancels its statements if it is dropped before they were answered: the server would go on for nobody, and the next
+/// query on the connection would wait.
+pub(crate) struct ReadConnection {
+    client: Option<Object>,
+    tls: Tls,
+    statement_timeout: Duration,
+    in_flight: AtomicU32,
+}
+
+impl ReadConnection {
+    pub(crate) fn client(&self) -> Result<&Object, StoreError> {
+        self.client.as_ref().ok_or(StoreError::Corrupt("a connection that was returned"))
+    }
+
+    /// In which all statements see the same state, and none takes longer than the server is told here.
+    pub(crate) fn begin(&self) -> String {
+        format!(
+            "begin isolation level repeatable read read only; set local statement_timeout = {}",
+            self.statement_timeout.as_millis()
+        )
+    }
+
+    /// Runs a query, and notes that it was answered.
+    pub(crate) async fn run<T>(&self, query: impl Future<Output = T>) -> T {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        let answer = query.await;
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        answer
+    }
+}
+
+impl Drop for ReadConnection {
+    fn drop(&mut self) {
+        if self.in_flight.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let Some(client) = self.client.take().map(Object::take) else { return };
+        let (cancel, tls) = (client.cancel_token(), self.tls.clone());
+        let cancelling = async move {
+            if !matches!(tokio::time::timeout(CANCEL, cancel.cancel_query(tls)).await, Ok(Ok(()))) {
+                tracing::debug!("cannot cancel a statement");
+            }
+            drop(client);
+        };
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(cancelling);
+        }
     }
 }
 

@@ -13,6 +13,10 @@ pub struct PostgresOptions {
     pub timeout: Duration,
     /// A standby that answers reads while it is recent enough.
     pub read_url: Option<String>,
+    /// Each statement of a read that takes several, as filters on several lists do. Nobody waits for longer than this.
+    pub statement_timeout: Duration,
+    /// Entries of a list that are read at a time where several lists are combined.
+    pub list_step: u32,
     /// Number of list tails, and of address ids, that the writer caches.
     pub writer_cache_entries: usize,
     pub older_index: OlderIndex,
@@ -27,6 +31,8 @@ impl Default for PostgresOptions {
             connections: 16,
             timeout: Duration::from_secs(5),
             read_url: None,
+            statement_timeout: Duration::from_secs(30),
+            list_step: 32_768,
             writer_cache_entries: 400_000,
             older_index: OlderIndex::default(),
             accepts_standby: false,

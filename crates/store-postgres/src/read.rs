@@ -3,6 +3,7 @@
 mod addresses;
 mod approvals;
 mod blocks;
+mod common;
 mod credits;
 mod days;
 mod internal;
@@ -18,10 +19,11 @@ mod tokens;
 mod trades;
 mod transactions;
 mod transfers;
+mod walk;
 
 pub(crate) use self::{
     addresses::{find_address, find_code_hash},
     days::list_days,
-    intersections::Intersections,
+    intersections::{Intersections, Lists, LongWalks},
     stats::{coverage, find_tip, list_gas_prices, stats},
 };

@@ -84,8 +84,8 @@ macro_rules! read_as {
         let _timer = $this.read_times.start_timer();
         if let Some(replica) = $this.usable_replica() {
             let read = async {
-                let connection = replica.connection().await?;
-                let $client = $crate::reading::Reading::$kind(&connection, $this.shown(), None);
+                let connection = replica.reading().await?;
+                let $client = $crate::reading::Reading::$kind(&connection, $this.shown(), None)?;
                 $query.await
             };
             match read.await {
@@ -93,13 +93,39 @@ macro_rules! read_as {
                 Err(error) => replica.failed(&error),
             }
         }
-        let connection = $this.database.connection().await?;
-        let $client = $crate::reading::Reading::$kind(&connection, $this.shown(), $this.replica());
+        let connection = $this.database.reading().await?;
+        let $client = $crate::reading::Reading::$kind(&connection, $this.shown(), $this.replica())?;
         $query.await
     }};
 }
 
+/// Runs a query that returns None if it would walk lists for long. Then it waits for its turn, and walks. One that reads a single list
+/// never does, and is one statement.
+macro_rules! read_lists {
+    (statement $this:ident, |$client:ident, $lists:ident| $query:expr) => {{
+        let $lists =
+            $crate::read::Lists { intersections: &$this.intersections, long_walks: $crate::read::LongWalks::No };
+        let found: Result<_, StoreError> = async { $crate::reader::read_statement!($this, |$client| $query) }.await;
+        found?.ok_or(StoreError::Corrupt("one list takes a walk"))
+    }};
+    ($this:ident, |$client:ident, $lists:ident| $query:expr) => {{
+        for long_walks in [$crate::read::LongWalks::No, $crate::read::LongWalks::Yes] {
+            let $lists = $crate::read::Lists { intersections: &$this.intersections, long_walks };
+            let _turn = match long_walks {
+                $crate::read::LongWalks::No => None,
+                $crate::read::LongWalks::Yes => $this.intersections.turn().await,
+            };
+            let found: Result<_, StoreError> = async { $crate::reader::read_snapshot!($this, |$client| $query) }.await;
+            if let Some(found) = found? {
+                return Ok(found);
+            }
+        }
+        Err(StoreError::Corrupt("a walk that does not end"))
+    }};
+}
+
 pub(crate) use read_as;
+pub(crate) use read_lists;
 pub(crate) use read_snapshot;
 pub(crate) use read_statement;
 
@@ -124,8 +150,8 @@ impl ChainReader for PostgresReader {
         }
         // Noted as shown, so that the standby is read again only when it has the same.
         let found = async {
-            let connection = self.database.connection().await?;
-            read::find_tip(&Reading::statement(&connection, &self.shown, self.replica())).await
+            let connection = self.database.reading().await?;
+            read::find_tip(&Reading::statement(&connection, &self.shown, self.replica())?).await
         };
         match found.await {
             Ok(found) => Ok(found),

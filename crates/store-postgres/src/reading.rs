@@ -18,7 +18,7 @@ use store::StoreError;
 use tokio_postgres::{Client, Error, Row};
 
 use crate::{
-    database::{Connection, Object, Parameters},
+    database::{Connection, Parameters, ReadConnection},
     error::store_error,
     replica::Replica,
     rows::RowExt,
@@ -60,7 +60,7 @@ impl Shown {
 /// One statement, or a transaction in which all statements see the same state. Either begins with the first statement, in the
 /// same round trip, and ends without waiting for the server.
 pub(crate) struct Reading<'a> {
-    connection: &'a Object,
+    connection: &'a ReadConnection,
     shown: &'a Shown,
     /// Set if the primary is read while there is a standby.
     standby: Option<&'a Replica>,
@@ -72,14 +72,23 @@ pub(crate) struct Reading<'a> {
 type Beginning<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
 
 impl<'a> Reading<'a> {
-    pub(crate) fn statement(connection: &'a Object, shown: &'a Shown, standby: Option<&'a Replica>) -> Self {
-        Self { connection, shown, standby, has_seen: AtomicBool::new(false), beginning: None }
+    pub(crate) fn statement(
+        connection: &'a ReadConnection,
+        shown: &'a Shown,
+        standby: Option<&'a Replica>,
+    ) -> Result<Self, StoreError> {
+        connection.client()?;
+        Ok(Self { connection, shown, standby, has_seen: AtomicBool::new(false), beginning: None })
     }
 
-    pub(crate) fn snapshot(connection: &'a Object, shown: &'a Shown, standby: Option<&'a Replica>) -> Self {
-        let client: &Client = connection;
-        let mut beginning: Beginning<'a> =
-            Box::pin(client.batch_execute("begin isolation level repeatable read read only"));
+    pub(crate) fn snapshot(
+        connection: &'a ReadConnection,
+        shown: &'a Shown,
+        standby: Option<&'a Replica>,
+    ) -> Result<Self, StoreError> {
+        let client: &Client = connection.client()?;
+        let begin = connection.begin();
+        let mut beginning: Beginning<'a> = Box::pin(async move { client.batch_execute(&begin).await });
         // Sends it.
         let ended = beginning.as_mut().now_or_never();
         let beginning: Beginning<'a> = match ended {
@@ -87,7 +96,7 @@ impl<'a> Reading<'a> {
             Some(failed) => Box::pin(std::future::ready(failed)),
         };
         let beginning = Some(Mutex::new(Some(beginning)));
-        Self { connection, shown, standby, has_seen: AtomicBool::new(false), beginning }
+        Ok(Self { connection, shown, standby, has_seen: AtomicBool::new(false), beginning })
     }
 
     /// The result of the beginning, for the first that asks.
@@ -101,11 +110,15 @@ impl<'a> Reading<'a> {
     }
 
     async fn run(&self, sql: &str, parameters: Parameters<'_>) -> Result<Vec<Row>, StoreError> {
-        let statement = self.connection.prepare_cached(sql).await.map_err(store_error)?;
-        let client: &Client = self.connection;
-        let (rows, begun) = join(client.query(&statement, parameters), self.begun()).await;
-        begun.map_err(store_error)?;
-        rows.map_err(store_error)
+        let connection = self.connection.client()?;
+        let answer = async {
+            let statement = connection.prepare_cached(sql).await.map_err(store_error)?;
+            let client: &Client = connection;
+            let (rows, begun) = join(client.query(&statement, parameters), self.begun()).await;
+            begun.map_err(store_error)?;
+            rows.map_err(store_error)
+        };
+        self.connection.run(answer).await
     }
 
     /// Notes the version and the tip that a statement has seen.
@@ -123,8 +136,10 @@ impl<'a> Reading<'a> {
 impl Drop for Reading<'_> {
     /// Whoever has the connection next sends after this.
     fn drop(&mut self) {
-        if self.beginning.is_some() {
-            let client: &Client = self.connection;
+        if self.beginning.is_some()
+            && let Ok(client) = self.connection.client()
+        {
+            let client: &Client = client;
             let _ = client.batch_execute("rollback").now_or_never();
         }
     }
@@ -159,6 +174,9 @@ impl Connection for Reading<'_> {
         sql: &'b str,
         parameters: Parameters<'b>,
     ) -> BoxFuture<'b, Result<u64, StoreError>> {
-        self.connection.execute_cached(sql, parameters)
+        Box::pin(async move {
+            let connection = self.connection.client()?;
+            self.connection.run(connection.execute_cached(sql, parameters)).await
+        })
     }
 }

@@ -16,7 +16,7 @@ use store::StoreError;
 use tokio::{sync::watch, task::AbortHandle};
 
 use crate::{
-    database::{Database, Object, get},
+    database::{Database, Object, ReadConnection, get},
     rows::RowExt,
     versions::Versions,
 };
@@ -88,6 +88,10 @@ impl Replica {
 
     pub(crate) async fn connection(&self) -> Result<Object, StoreError> {
         self.database.connection().await
+    }
+
+    pub(crate) async fn reading(&self) -> Result<ReadConnection, StoreError> {
+        self.database.reading().await
     }
 
     /// The primary is read until the standby answers again.

@@ -108,7 +108,7 @@ impl PostgresStore {
             writers,
             webhook_records,
             replica,
-            intersections: Arc::default(),
+            intersections: Arc::new(Intersections::new(options.list_step)),
             read_times: Arc::new(Histogram::of_latencies()),
             _listener: listener,
             _heartbeat: heartbeat,
@@ -118,6 +118,10 @@ impl PostgresStore {
 
     pub(crate) fn database(&self) -> &Database {
         &self.database
+    }
+
+    pub(crate) fn intersections(&self) -> &Intersections {
+        &self.intersections
     }
 
     /// The chain that the data belongs to; None before the first [`Self::bind`].

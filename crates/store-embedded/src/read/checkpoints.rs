@@ -40,6 +40,8 @@ const COMBINATION_SHARE: u64 = 4;
 /// A walk over at least this many entries does not run within the query: it takes milliseconds, and is worth several
 /// threads.
 const LONG: u64 = if cfg!(test) { 512 } else { 64 * 1024 };
+/// A span with fewer entries is walked for each query: it takes a millisecond.
+const SHORT: u64 = if cfg!(test) { 256 } else { 16 * 1024 };
 /// Entries of the shortest list after which a long walk stores its checkpoints and checks for cancellation.
 const PIECE: u64 = if cfg!(test) { 2_000 } else { 1 << 20 };
 
@@ -207,18 +209,25 @@ pub(super) struct CheckpointedLists<'a> {
 }
 
 impl<'a> CheckpointedLists<'a> {
-    /// Continues to the end of the lists if that is short.
+    /// For a span. Continues to the end of the lists if that is short; if it is not, but the span is, nothing before the span is
+    /// walked.
     pub(super) fn open(
         cache: &CheckpointCache,
         conditions: &[Condition],
         lists: &'a [(List<'a>, Role)],
+        span: &Range<u64>,
         validity: Validity,
     ) -> Result<Self, ReadError> {
         let (known, end) = cache.known(conditions, lists, validity);
-        if known.walked_to >= end {
+        if known.walked_to >= end.min(span.end) {
             return Ok(Self { lists, progress: known });
         }
-        if entries_from(lists, known.walked_to)? >= LONG {
+        let entries = entries_from(lists, known.walked_to)?;
+        if entries >= LONG && entries_within(lists, span)? < SHORT {
+            let checkpoints = vec![Checkpoint { id: span.start, below: 0 }];
+            return Ok(Self { lists, progress: Arc::new(WalkProgress { checkpoints, ..WalkProgress::default() }) });
+        }
+        if entries >= LONG {
             return Err(ReadError::NeedsWalk(LongWalk {
                 conditions: conditions.to_vec(),
                 settled: validity.settled,
@@ -270,6 +279,16 @@ impl<'a> CheckpointedLists<'a> {
         let after = checkpoints.partition_point(holds);
         after.checked_sub(1).and_then(|last| checkpoints.get(last)).copied().unwrap_or_default()
     }
+}
+
+/// The number of entries in a span of the list that has the fewest there.
+fn entries_within(lists: &[(List<'_>, Role)], span: &Range<u64>) -> Result<u64, StoreError> {
+    let mut fewest = u64::MAX;
+    for (list, role) in lists {
+        let [first, end] = [span.start, span.end].map(|id| list.rank_of(*role, id));
+        fewest = fewest.min(end?.checked_sub(first?).ok_or(MISCOUNTED)?);
+    }
+    Ok(fewest)
 }
 
 /// The number of entries of the shortest list from an id on.

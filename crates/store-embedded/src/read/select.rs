@@ -67,7 +67,8 @@ impl ReadSnapshot {
                     .map(|condition| Ok((List::open(&self.view, condition.list)?, condition.role)))
                     .collect::<Result<Vec<_>, StoreError>>()?;
                 let validity = Validity { settled, epoch: self.epoch, generation: self.settled_floor.generation };
-                Ok(CheckpointedLists::open(self.checkpoints(), conditions, &lists, validity)?.page(span, page)?)
+                Ok(CheckpointedLists::open(self.checkpoints(), conditions, &lists, &span, validity)?
+                    .page(span, page)?)
             }
         }
     }

@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 
 use super::{
     internal::{find_internal_activity, list_internal_transactions},
-    intersections::Intersections,
+    intersections::{Lists, LongWalks},
     stats::find_tip,
     tokens::find_token,
     transactions::list_transactions,
@@ -31,7 +31,9 @@ impl AddressReader for PostgresReader {
         address: Address,
         recent: u32,
     ) -> Result<Option<AddressOverview>, StoreError> {
-        read_snapshot!(self, |client| find_address_overview(&client, &self.intersections, address, recent))
+        let intersections = &*self.intersections;
+        let lists = Lists { intersections, long_walks: LongWalks::No };
+        read_snapshot!(self, |client| find_address_overview(&client, lists, address, recent))
     }
 
     async fn describe_addresses(&self, addresses: &[Address]) -> Result<Vec<AddressFacts>, StoreError> {
@@ -102,7 +104,7 @@ async fn find_known_address(client: &dyn Connection, address: Address) -> Result
 /// Needs a snapshot.
 pub(crate) async fn find_address_overview(
     client: &dyn Connection,
-    intersections: &Intersections,
+    lists: Lists<'_>,
     address: Address,
     recent: u32,
 ) -> Result<Option<AddressOverview>, StoreError> {
@@ -110,12 +112,13 @@ pub(crate) async fn find_address_overview(
     let (tip, summary, recent, token, [transfer_count, trade_count, log_count], internal) = try_join!(
         find_tip(client),
         find_address(client, address),
-        list_transactions(client, intersections, &touching, PageRequest::newest(recent)),
+        list_transactions(client, lists, &touching, PageRequest::newest(recent)),
         find_token(client, address),
         count_activity(client, address),
-        list_internal_transactions(client, &internal, PageRequest::newest(0)),
+        list_internal_transactions(client, lists, &internal, PageRequest::newest(0)),
     )?;
     let (Some(tip), Some(summary)) = (tip, summary) else { return Ok(None) };
+    let (Some(recent), Some(internal)) = (recent, internal) else { return Err(WALKED) };
     Ok(Some(AddressOverview {
         tip,
         summary,
@@ -128,6 +131,8 @@ pub(crate) async fn find_address_overview(
         token,
     }))
 }
+
+const WALKED: StoreError = StoreError::Corrupt("one list takes a walk");
 
 /// How many transfers, trades and logs an address has ([`domain::TradeFilter::of`]).
 async fn count_activity(client: &dyn Connection, address: Address) -> Result<[u64; 3], StoreError> {

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use async_trait::async_trait;
 use domain::{
     Address, BlockNumber, BlockRange, InternalFilter, InternalPage, InternalTransaction, Order, Page, PageRequest,
@@ -6,15 +8,16 @@ use futures::{future::try_join_all, try_join};
 use store::{InternalProgress, InternalReader, ListKind, Parties, Party, StoreError};
 
 use super::{
-    intersections::{cut_page, intersection},
+    common::Common,
+    intersections::{Lists, LongWalks},
     pages::{KNOWN_PAGE, page_of},
-    select::list_ids,
+    walk::{Required, Walk},
 };
 use crate::{
     database::{Connection, find, get, query},
     internal::{PROGRESS, PROGRESS_COUNT, progress_from_row},
     lists::mask,
-    reader::{PostgresReader, read_snapshot},
+    reader::{PostgresReader, read_lists},
     rows::{RowExt, clamped, int8},
     tables::{INTERNAL, internal_from_row},
 };
@@ -26,26 +29,30 @@ impl InternalReader for PostgresReader {
         filter: &InternalFilter,
         page: PageRequest,
     ) -> Result<InternalPage, StoreError> {
-        read_snapshot!(self, |client| list_internal_transactions(&client, filter, page))
+        read_lists!(self, |client, lists| list_internal_transactions(&client, lists, filter, page))
     }
 }
 
-/// Needs a snapshot.
+/// None if that takes a long walk. Needs a snapshot.
 pub(crate) async fn list_internal_transactions(
     client: &dyn Connection,
+    lists: Lists<'_>,
     filter: &InternalFilter,
     page: PageRequest,
-) -> Result<InternalPage, StoreError> {
+) -> Result<Option<InternalPage>, StoreError> {
     let parties = Parties::of(filter.address, filter.from, filter.to).required();
     let (traced, owners) = try_join!(find_traced(client), find_owners(client, parties.as_deref()))?;
     let Some((progress, first_block)) = traced else {
-        return Ok(InternalPage { page: Page::empty(0), traced_range: None });
+        return Ok(Some(InternalPage { page: Page::empty(0), traced_range: None }));
     };
     let traced_range = progress.traced_range(first_block);
-    let Some(owners) = owners else { return Ok(InternalPage { page: Page::empty(0), traced_range }) };
+    let Some(owners) = owners else { return Ok(Some(InternalPage { page: Page::empty(0), traced_range })) };
     let (low, high) = span(client, &progress, progress.lowest(first_block), filter).await?;
-    let page = if low < high { select(client, &owners, low, high, page).await? } else { Page::empty(0) };
-    Ok(InternalPage { page, traced_range })
+    let page = match low < high {
+        true => select(client, lists, &owners, low..high, page).await?,
+        false => Some(Page::empty(0)),
+    };
+    Ok(page.map(|page| InternalPage { page, traced_range }))
 }
 
 /// What was traced, and the first block; None before the first trace.
@@ -89,14 +96,14 @@ async fn span(
     Ok((row.value(0)?, row.value(1)?))
 }
 
-/// A page of what is in a span and belongs to all of these.
+/// A page of what is in a span and belongs to all of these; None if that takes a long walk.
 async fn select(
     client: &dyn Connection,
+    lists: Lists<'_>,
     owners: &[(u64, Party)],
-    low: i64,
-    high: i64,
+    Range { start: low, end: high }: Range<i64>,
     page: PageRequest,
-) -> Result<Page<InternalTransaction>, StoreError> {
+) -> Result<Option<Page<InternalTransaction>>, StoreError> {
     let Page { items, total } = match owners {
         [] => {
             let total = high.abs_diff(low);
@@ -108,21 +115,15 @@ async fn select(
             let (skipped, wanted) = (clamped(page.offset), i64::from(page.limit));
             let (owner, party) = (int8(*owner), mask(*party));
             let rows = query(client, &sql, &[&owner, &party, &low, &high, &skipped, &wanted, &newest_first]).await?;
-            return page_of(&rows, internal_from_row);
+            return page_of(&rows, internal_from_row).map(Some);
         }
         owners => {
-            let mut common: Option<Vec<i64>> = None;
-            for (owner, party) in owners {
-                let ids = ids(client, *owner, *party, low, high).await?;
-                common = Some(match common {
-                    Some(common) => intersection(&common, &ids),
-                    None => ids,
-                });
-            }
-            cut_page([&common.unwrap_or_default(), &[]], page)
+            let Some(page) = select_common(client, lists, owners, low..high, page).await? else { return Ok(None) };
+            page
         }
     };
     page_of(&query(client, &INTERNAL.statement(KNOWN_PAGE), &[&int8(total), &items]).await?, internal_from_row)
+        .map(Some)
 }
 
 /// The ids of parties; None if one of them is part of no internal transaction, or if there can be none.
@@ -135,12 +136,40 @@ async fn find_owners(
     Ok(ids.into_iter().zip(required).map(|(id, (_, party))| Some((id?, *party))).collect())
 }
 
-/// The ids of a party in a span, in chain order.
-async fn ids(client: &dyn Connection, owner: u64, party: Party, low: i64, high: i64) -> Result<Vec<i64>, StoreError> {
-    let mirrored = list_ids(client, ListKind::InternalBelow.of(owner), party, (-high).max(0), (-low).max(0)).await?;
-    let mut ids: Vec<i64> = mirrored.into_iter().rev().map(|entry| -1 - entry).collect();
-    ids.extend(list_ids(client, ListKind::InternalAbove.of(owner), party, low.max(0), high.max(0)).await?);
-    Ok(ids)
+/// The ids of all parties in a span, in chain order.
+async fn select_common(
+    client: &dyn Connection,
+    lists: Lists<'_>,
+    owners: &[(u64, Party)],
+    Range { start: low, end: high }: Range<i64>,
+    page: PageRequest,
+) -> Result<Option<Page<i64>>, StoreError> {
+    let walk = |kind: ListKind| {
+        let required = owners.iter().map(|(owner, party)| Required { lists: vec![kind.of(*owner)], party: *party });
+        Walk { client, required: required.collect(), rows: None, step: lists.intersections.step() }
+    };
+    // Those of the lower side are mirrored.
+    let below = (walk(ListKind::InternalBelow), (-high).max(0), (-low).max(0));
+    let above = (walk(ListKind::InternalAbove), low.max(0), high.max(0));
+    for (walk, low, high) in [&below, &above] {
+        if lists.long_walks == LongWalks::No && !walk.is_short(*low, *high).await? {
+            return Ok(None);
+        }
+    }
+    let ((mirrored, low, high), (walk, from, to)) = (below, above);
+    let (lower, upper) = (Common::of(&mirrored, low, high).await?, Common::of(&walk, from, to).await?);
+    let total = lower.total() + upper.total();
+    let ranks: Vec<u64> = page.ranks(total).collect();
+    let (start, stop) = (ranks.iter().min().copied().unwrap_or(0), ranks.iter().max().map_or(0, |rank| rank + 1));
+    let from_end = |rank: u64| lower.total().saturating_sub(rank);
+    let of_lower = lower.at(&mirrored, from_end(stop), from_end(start)).await?;
+    let of_upper = |rank: u64| rank.saturating_sub(lower.total());
+    let of_upper = upper.at(&walk, of_upper(start), of_upper(stop)).await?;
+    let mut items: Vec<i64> = of_lower.into_iter().rev().map(|entry| -1 - entry).chain(of_upper).collect();
+    if page.order == Order::NewestFirst {
+        items.reverse();
+    }
+    Ok(Some(Page { items, total }))
 }
 
 async fn party_id(client: &dyn Connection, address: Address) -> Result<Option<u64>, StoreError> {

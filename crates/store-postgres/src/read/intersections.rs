@@ -1,35 +1,59 @@
-//! Ids that several lists have in common. Found once, they are kept, so that the next page is a seek: lists only grow, unless
-//! blocks are reverted.
+//! Ids that several lists have in common. A range of blocks with few entries is walked for each query. A longer walk leaves what it found,
+//! so that the next page is a seek: lists only grow, unless blocks are reverted.
 
 use std::sync::Arc;
 
 use domain::{BlockRange, BlockRef, Page, PageRequest};
 use quick_cache::{Weighter, sync::Cache};
 use store::{CacheUse, StoreError};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::spans::{Numbering, span};
+use super::{
+    common::{Common, MISCOUNTED},
+    spans::{Numbering, span},
+    walk::Walk,
+};
 use crate::{
-    database::{Connection, find},
-    rows::RowExt,
+    database::find,
+    rows::{RowExt, int8},
 };
 
-/// Ids that are kept over all filters, in 32 MB.
+/// What is kept over all filters, in 32 MB.
 const KEPT_IDS: u64 = 4_000_000;
 const EXPECTED_FILTERS: usize = 1_000;
-/// New entries of lists are intersected with each query until there are this many; then their result is kept, too.
-const UNKEPT_IDS: i64 = 10_000;
+/// Blocks below the tip whose ids are not kept: a reorg seldom reverts more.
+const UNKEPT_BLOCKS: i64 = 12;
 
 /// Common ids, by filter.
 #[derive(Debug)]
-pub(crate) struct Intersections(Cache<String, Arc<Found>, ByIds>);
+pub(crate) struct Intersections {
+    found: Cache<String, Arc<Found>, ByIds>,
+    /// One long walk at a time, so that others have the connections.
+    turn: Semaphore,
+    step: i64,
+}
 
-/// The common ids up to a block.
+/// Whether a query may walk far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LongWalks {
+    /// It returns None instead.
+    No,
+    /// It has its turn.
+    Yes,
+}
+
+/// The intersections, for one query.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lists<'a> {
+    pub(crate) intersections: &'a Intersections,
+    pub(crate) long_walks: LongWalks,
+}
+
+/// The common ids up to a block, from the beginning of the lists or of a range.
 #[derive(Debug)]
 struct Found {
     upto: BlockRef,
-    /// Ids from here on are those of later blocks.
-    end: i64,
-    ids: Vec<i64>,
+    common: Common,
 }
 
 #[derive(Debug, Clone)]
@@ -38,132 +62,127 @@ struct ByIds;
 impl Weighter<String, Arc<Found>> for ByIds {
     fn weight(&self, filter: &String, found: &Arc<Found>) -> u64 {
         // A filter without common ids takes memory, too.
-        (filter.len() / size_of::<i64>() + 32 + found.ids.len()) as u64
-    }
-}
-
-impl Default for Intersections {
-    fn default() -> Self {
-        Self(Cache::with_weighter(EXPECTED_FILTERS, KEPT_IDS, ByIds))
+        (filter.len() / size_of::<i64>() + 32 + found.common.weight()) as u64
     }
 }
 
 /// The state that a snapshot sees.
 struct Now {
-    tip: BlockRef,
     end: i64,
     /// Whether the block of what was found before is still there.
     is_same_chain: bool,
+    /// A block that is hardly reverted, and the end of its ids.
+    settled: Option<(BlockRef, i64)>,
 }
 
 impl Intersections {
-    pub(crate) fn uses(&self) -> CacheUse {
-        CacheUse { cache: "intersections", hits: self.0.hits(), misses: self.0.misses() }
+    /// `step`: entries of a list that are read at a time.
+    pub(crate) fn new(step: u32) -> Self {
+        let found = Cache::with_weighter(EXPECTED_FILTERS, KEPT_IDS, ByIds);
+        Self { found, turn: Semaphore::new(1), step: step.into() }
     }
 
-    /// A page of the ids in a range of blocks. `filter` names what they have in common, and `find` returns all of a span.
+    pub(crate) fn uses(&self) -> CacheUse {
+        CacheUse { cache: "intersections", hits: self.found.hits(), misses: self.found.misses() }
+    }
+
+    /// The memory of all that is kept, in ids.
+    pub(crate) fn weight(&self) -> u64 {
+        self.found.weight()
+    }
+
+    pub(crate) fn step(&self) -> i64 {
+        self.step
+    }
+
+    /// Waits for the turn to walk far, without a connection.
+    pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+        self.turn.acquire().await.ok()
+    }
+}
+
+impl Lists<'_> {
+    /// A page of the ids in a range of blocks; None if that takes a long walk. `filter` names what they have in common.
     pub(super) async fn page(
-        &self,
-        client: &dyn Connection,
+        self,
+        walk: &Walk<'_>,
         numbering: Numbering,
         filter: String,
         blocks: BlockRange,
         page: PageRequest,
-        find: impl AsyncFnOnce(i64, i64) -> Result<Vec<i64>, StoreError>,
-    ) -> Result<Page<i64>, StoreError> {
-        let known = self.0.get(&filter);
-        let Some(now) = Now::read(client, numbering, known.as_deref()).await? else { return Ok(Page::empty(0)) };
-        let known = known.filter(|_| now.is_same_chain);
-        let start = known.as_ref().map_or(0, |known| known.end);
-        let new = if start < now.end { find(start, now.end).await? } else { Vec::new() };
-        let old = known.as_ref().map(|known| known.ids.as_slice()).unwrap_or_default();
+    ) -> Result<Option<Page<i64>>, StoreError> {
         let (low, high) = match blocks {
-            BlockRange { from: None, to: None } => (0, now.end),
-            blocks => span(client, numbering, blocks).await?.unwrap_or_default(),
+            BlockRange { from: None, to: None } => (0, i64::MAX),
+            blocks => span(walk.client, numbering, blocks).await?.unwrap_or_default(),
         };
-        let found = cut_page([within(old, low, high), within(&new, low, high)], page);
-        if known.is_none() || now.end - start >= UNKEPT_IDS {
-            let ids = [old, &new].concat();
-            self.0.insert(filter, Arc::new(Found { upto: now.tip, end: now.end, ids }));
+        let (filter, known) = self.known(filter, low);
+        let Some(now) = Now::read(walk, numbering, known.as_deref()).await? else { return Ok(Some(Page::empty(0))) };
+        let (mut known, high) = (known.filter(|_| now.is_same_chain), high.min(now.end));
+        let end = |known: &Option<Arc<Found>>| known.as_ref().map_or(low, |known| known.common.end().max(low));
+        if !walk.is_short(end(&known), high).await? {
+            if self.long_walks == LongWalks::No {
+                return Ok(None);
+            }
+            while let Some((upto, settled)) = now.settled.filter(|(_, settled)| end(&known) < high.min(*settled)) {
+                let mut common = known.map_or_else(|| Common::before(low), |known| known.common.clone());
+                common.extend(walk, high.min(settled)).await?;
+                let found = Arc::new(Found { upto, common });
+                // A walk that is cancelled is continued by the next query.
+                self.intersections.found.insert(filter.clone(), Arc::clone(&found));
+                known = Some(found);
+            }
         }
-        Ok(found)
+        let new = walk.all(end(&known), high).await?;
+        let Some(known) = known else { return Ok(Some(cut_page(&new, page))) };
+        let (first, last) = (known.common.rank(walk, low).await?, known.common.rank(walk, high).await?);
+        let old = last.saturating_sub(first);
+        let total = old + new.len() as u64;
+        let ranks: Vec<u64> = page.ranks(total).collect();
+        let of_old = || ranks.iter().copied().filter(|rank| *rank < old);
+        let (start, stop) = (of_old().min().unwrap_or(0), of_old().max().map_or(0, |rank| rank + 1));
+        let listed = known.common.at(walk, first + start, first + stop).await?;
+        let item = |rank: u64| match rank.checked_sub(old) {
+            Some(rank) => new.get(usize::try_from(rank).ok()?).copied(),
+            None => listed.get(usize::try_from(rank - start).ok()?).copied(),
+        };
+        let items = ranks.into_iter().map(|rank| item(rank).ok_or(MISCOUNTED)).collect::<Result<_, _>>()?;
+        Ok(Some(Page { items, total }))
+    }
+
+    /// What was found from the beginning of the lists, if that leads to a range, or else from where it begins.
+    fn known(self, filter: String, low: i64) -> (String, Option<Arc<Found>>) {
+        let found = &self.intersections.found;
+        match found.get(&filter) {
+            known if low == 0 => (filter, known),
+            Some(whole) if whole.common.end() >= low => (filter, Some(whole)),
+            _ => {
+                let filter = format!("{filter} from {low}");
+                let known = found.get(&filter);
+                (filter, known)
+            }
+        }
     }
 }
 
 impl Now {
     /// None for an empty index.
-    async fn read(
-        client: &dyn Connection,
-        numbering: Numbering,
-        known: Option<&Found>,
-    ) -> Result<Option<Self>, StoreError> {
+    async fn read(walk: &Walk<'_>, numbering: Numbering, known: Option<&Found>) -> Result<Option<Self>, StoreError> {
         let sql = format!(
-            "select tip_number, tip_hash, {}s, exists (select 1 from block where number = $1 and hash = $2) from chain
-            where tip_number is not null",
+            "select c.{0}s, exists (select 1 from block where number = $1 and hash = $2), s.number, s.hash, n.{0}s
+            from chain c left join block s on s.number = c.tip_number - $3 left join block n on n.number = s.number + 1
+            where c.tip_number is not null",
             numbering.name()
         );
-        let (number, hash) = known.map(|known| (known.upto.number, known.upto.hash)).unzip();
-        let (number, hash) = (number.map(crate::rows::int8), hash.map(|hash| hash.to_vec()));
-        let Some(row) = find(client, &sql, &[&number, &hash]).await? else { return Ok(None) };
-        let tip = row.option_block(0)?.ok_or(StoreError::Corrupt("a chain without a tip"))?;
-        Ok(Some(Self { tip, end: row.value(2)?, is_same_chain: row.value(3)? }))
+        let (number, hash) = known.map(|known| (int8(known.upto.number), known.upto.hash.to_vec())).unzip();
+        let Some(row) = find(walk.client, &sql, &[&number, &hash, &UNKEPT_BLOCKS]).await? else { return Ok(None) };
+        let settled = row.option_block(2)?.zip(row.value(4)?);
+        Ok(Some(Self { end: row.value(0)?, is_same_chain: row.value(1)?, settled }))
     }
 }
 
-/// The part of ascending ids in a span.
-fn within(ids: &[i64], low: i64, high: i64) -> &[i64] {
-    let (start, end) = (ids.partition_point(|id| *id < low), ids.partition_point(|id| *id < high));
-    ids.get(start..end).unwrap_or_default()
-}
-
-/// A page of two ascending lists, the second of which follows the first.
-pub(super) fn cut_page([first, second]: [&[i64]; 2], page: PageRequest) -> Page<i64> {
-    let total = (first.len() + second.len()) as u64;
-    let item = |rank: u64| {
-        let rank = usize::try_from(rank).ok()?;
-        first.get(rank).or_else(|| second.get(rank - first.len())).copied()
-    };
+/// A page of an ascending list.
+pub(super) fn cut_page(ids: &[i64], page: PageRequest) -> Page<i64> {
+    let total = ids.len() as u64;
+    let item = |rank: u64| ids.get(usize::try_from(rank).ok()?).copied();
     Page { items: page.ranks(total).filter_map(item).collect(), total }
-}
-
-/// The common ids of two ascending lists.
-pub(super) fn intersection(one: &[i64], other: &[i64]) -> Vec<i64> {
-    let mut other = other.iter().peekable();
-    let mut common = Vec::new();
-    for id in one {
-        while other.next_if(|candidate| *candidate < id).is_some() {}
-        if other.peek() == Some(&id) {
-            common.push(*id);
-        }
-    }
-    common
-}
-
-#[cfg(test)]
-mod tests {
-    use domain::Order;
-
-    use super::*;
-
-    #[test]
-    fn an_intersection_has_the_common_ids() {
-        assert_eq!(intersection(&[1, 3, 5, 7], &[0, 3, 4, 7, 9]), [3, 7]);
-        assert!(intersection(&[1], &[]).is_empty());
-        assert!(intersection(&[], &[1]).is_empty());
-    }
-
-    #[test]
-    fn a_page_spans_what_was_known_and_what_is_new() {
-        let page = |offset, limit, order| cut_page([&[1, 4, 6], &[8, 9]], PageRequest { offset, limit, order });
-        assert_eq!(page(1, 3, Order::OldestFirst), Page { items: vec![4, 6, 8], total: 5 });
-        assert_eq!(page(1, 3, Order::NewestFirst), Page { items: vec![8, 6, 4], total: 5 });
-        assert_eq!(page(4, 10, Order::NewestFirst).items, [1]);
-        assert_eq!(page(5, 10, Order::NewestFirst).items, [0_i64; 0]);
-    }
-
-    #[test]
-    fn a_span_contains_its_first_id_and_not_its_end() {
-        assert_eq!(within(&[1, 4, 6, 8], 4, 8), [4, 6]);
-        assert!(within(&[1, 4], 5, 9).is_empty() && within(&[1, 4], 9, 5).is_empty());
-    }
 }

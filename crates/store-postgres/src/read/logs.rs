@@ -1,18 +1,19 @@
 use async_trait::async_trait;
 use domain::{B256, BlockRange, Bytes, IndexedLog, LogEvent, LogFilter, LogPage, MAX_TOPICS, Page, PageRequest};
+use futures::future::BoxFuture;
 use store::{ChainReader, ListKey, ListKind, LogReader, Party, StoreError, log_data};
 use tokio_postgres::Row;
 
 use super::{
-    intersections::Intersections,
+    intersections::Lists,
     pages::{KNOWN_PAGE, page_of},
-    select::{Condition, PageParameters, address_id, list_ids, page_of_owner, single_page},
+    select::{Condition, PageParameters, address_id, page_of_owner, single_page},
     spans::Numbering,
+    walk::{self, Walk},
 };
 use crate::{
     database::{Connection, find, get, query},
-    lists::ListTable,
-    reader::{PostgresReader, read_snapshot, read_statement},
+    reader::{PostgresReader, read_lists, read_statement},
     rows::{RowExt, int8},
     tables::Rows,
 };
@@ -23,7 +24,7 @@ impl LogReader for PostgresReader {
         let page = async {
             match Owner::of(filter) {
                 Some(owner) => read_statement!(self, |client| list_logs_of(&client, &owner, filter.blocks, page)),
-                None => read_snapshot!(self, |client| list_logs(&client, &self.intersections, filter, page)),
+                None => read_lists!(self, |client, lists| list_logs(&client, lists, filter, page)),
             }
         };
         let page: Page<IndexedLog> = page.await?;
@@ -126,16 +127,19 @@ async fn list_logs_of(
 /// The logs that are in several lists. Needs a snapshot.
 async fn list_logs(
     client: &dyn Connection,
-    intersections: &Intersections,
+    lists: Lists<'_>,
     filter: &LogFilter,
     page: PageRequest,
-) -> Result<Page<IndexedLog>, StoreError> {
-    let Some(required) = Required::find(client, filter).await? else { return Ok(Page::empty(0)) };
-    let lists = required.lists();
-    let find = async |low, high| required.intersect(client, &lists, low, high).await;
-    let wanted = format!("{:?} {:?}", filter.address, filter.topics);
-    let Page { items, total } = intersections.page(client, Numbering::Logs, wanted, filter.blocks, page, find).await?;
-    page_of(&query(client, &LOGS.statement(KNOWN_PAGE), &[&int8(total), &items]).await?, log_from_row)
+) -> Result<Option<Page<IndexedLog>>, StoreError> {
+    let Some(required) = Required::find(client, filter).await? else { return Ok(Some(Page::empty(0))) };
+    let wanted = |list: ListKey| walk::Required { lists: vec![list], party: Party::Any };
+    let keep = |ids| Box::pin(required.keep(client, ids)) as BoxFuture<'_, _>;
+    let combined = required.lists().into_iter().map(wanted).collect();
+    let walk = Walk { client, required: combined, rows: Some(&keep), step: lists.intersections.step() };
+    let name = format!("{:?} {:?}", filter.address, filter.topics);
+    let found = lists.page(&walk, Numbering::Logs, name, filter.blocks, page).await?;
+    let Some(Page { items, total }) = found else { return Ok(None) };
+    page_of(&query(client, &LOGS.statement(KNOWN_PAGE), &[&int8(total), &items]).await?, log_from_row).map(Some)
 }
 
 /// A filter by ids.
@@ -185,25 +189,8 @@ impl Required {
         }
     }
 
-    /// The ids in a span that are in all lists: those of the shortest one, filtered by the rows of the logs.
-    async fn intersect(
-        &self,
-        client: &dyn Connection,
-        lists: &[ListKey],
-        low: i64,
-        high: i64,
-    ) -> Result<Vec<i64>, StoreError> {
-        let mut shortest: Option<(i64, ListKey)> = None;
-        for list in lists {
-            let (table, owner) = ListTable::of(*list);
-            let sql = format!("select {0}_rank($1, 0, $3) - {0}_rank($1, 0, $2)", table.name());
-            let length: i64 = get(client, &sql, &[&int8(owner), &low, &high]).await?.value(0)?;
-            if shortest.is_none_or(|(shorter, _)| length < shorter) {
-                shortest = Some((length, *list));
-            }
-        }
-        let Some((_, list)) = shortest else { return Ok(Vec::new()) };
-        let ids = list_ids(client, list, Party::Any, low, high).await?;
+    /// The ids of logs that satisfy the filter.
+    async fn keep(&self, client: &dyn Connection, ids: Vec<i64>) -> Result<Vec<i64>, StoreError> {
         let sql = "select coalesce(array_agg(u.id order by u.id), '{}') from unnest($1::int8[]) u(id)
             cross join lateral log_by_id(u.id) x join log_source s on s.id = x.source
             where ($2::int8 is null or s.emitter = $2) and ($3::int8 is null or s.topic = $3)

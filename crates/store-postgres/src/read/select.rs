@@ -1,21 +1,21 @@
 //! Selects the entries that satisfy several conditions: their count, and those on a page.
 //!
-//! With at most one condition, the page is part of the statement that reads its rows. With more, the lists are read and
-//! intersected.
+//! With at most one condition, the page is part of the statement that reads its rows. With more, the lists are walked.
 
 use domain::{Address, BlockRange, Order, Page, PageRequest};
-use store::{ListKey, ListKind, Parties, Party, StoreError};
+use store::{ListKind, Parties, Party, StoreError};
 use tokio_postgres::{Row, types::ToSql};
 
 use super::{
-    intersections::{Intersections, intersection},
+    intersections::Lists,
     pages::clamped_range,
     spans::Numbering,
+    walk::{Required, Walk},
 };
 use crate::{
-    database::{Connection, find, get, query},
+    database::{Connection, find, query},
     lists::{ListTable, mask},
-    rows::{RowExt, clamped, int8},
+    rows::{RowExt, clamped},
 };
 
 /// The parties as conditions on lists of one kind; None if they cannot be satisfied.
@@ -88,55 +88,34 @@ impl PageParameters {
     }
 }
 
-/// A page of the ids that satisfy all conditions.
+/// A page of the ids that satisfy all conditions; None if that takes a long walk.
 pub(super) async fn intersect(
     client: &dyn Connection,
-    intersections: &Intersections,
+    lists: Lists<'_>,
     numbering: Numbering,
     conditions: &[Condition],
     blocks: BlockRange,
     page: PageRequest,
-) -> Result<Page<i64>, StoreError> {
-    let filter = format!("{numbering:?} {conditions:?}");
-    let find = async |low, high| {
-        let mut common: Option<Vec<i64>> = None;
-        for condition in conditions {
-            let ids = ids(client, *condition, low, high).await?;
-            common = Some(match common {
-                Some(common) => intersection(&common, &ids),
-                None => ids,
-            });
-        }
-        Ok(common.unwrap_or_default())
-    };
-    intersections.page(client, numbering, filter, blocks, page, find).await
+) -> Result<Option<Page<i64>>, StoreError> {
+    let Some(required) = required(client, conditions).await? else { return Ok(Some(Page::empty(0))) };
+    let walk = Walk { client, required, rows: None, step: lists.intersections.step() };
+    lists.page(&walk, numbering, format!("{numbering:?} {conditions:?}"), blocks, page).await
 }
 
-pub(super) async fn ids(
+/// None if they cannot be satisfied: an address was never seen.
+pub(super) async fn required(
     client: &dyn Connection,
-    condition: Condition,
-    low: i64,
-    high: i64,
-) -> Result<Vec<i64>, StoreError> {
-    let Condition { kind, address, party } = condition;
-    let Some(owner) = address_id(client, &address).await? else { return Ok(Vec::new()) };
-    list_ids(client, kind.of(owner), party, low, high).await
+    conditions: &[Condition],
+) -> Result<Option<Vec<Required>>, StoreError> {
+    let mut required = Vec::with_capacity(conditions.len());
+    for Condition { kind, address, party } in conditions {
+        let Some(owner) = address_id(client, address).await? else { return Ok(None) };
+        required.push(Required { lists: vec![kind.of(owner)], party: *party });
+    }
+    Ok(Some(required))
 }
 
 pub(super) async fn address_id(client: &dyn Connection, address: &Address) -> Result<Option<u64>, StoreError> {
     let row = find(client, "select id from address where address = $1", &[&address.as_slice()]).await?;
     row.map(|row| row.u64(0)).transpose()
-}
-
-/// The entries of a list in a span.
-pub(super) async fn list_ids(
-    client: &dyn Connection,
-    list: ListKey,
-    party: Party,
-    low: i64,
-    high: i64,
-) -> Result<Vec<i64>, StoreError> {
-    let (table, owner) = ListTable::of(list);
-    let sql = format!("select {}_ids($1, $2, $3, $4)", table.name());
-    get(client, &sql, &[&int8(owner), &mask(party), &low, &high]).await?.value(0)
 }

@@ -3,15 +3,16 @@ use domain::{Address, BlockRange, Exchange, Page, PageRequest, Pool, Trade, Trad
 use store::{ListKey, ListKind, Party, StoreError, TradeReader};
 
 use super::{
-    intersections::{Intersections, intersection},
+    intersections::Lists,
     pages::{KNOWN_PAGE, page_of},
-    select::{Condition, PageParameters, address_id, ids, intersect, list_ids, single_page},
+    select::{Condition, PageParameters, address_id, intersect, required, single_page},
     spans::{Numbering, span},
+    walk::{Required, Walk},
 };
 use crate::{
     database::{Connection, find, query},
     lists::ListTable,
-    reader::{PostgresReader, read_snapshot, read_statement},
+    reader::{PostgresReader, read_lists, read_statement},
     rows::{RowExt, int8},
     tables::{TRADES, trade_from_row},
 };
@@ -20,9 +21,9 @@ use crate::{
 impl TradeReader for PostgresReader {
     async fn list_trades(&self, filter: &TradeFilter, page: PageRequest) -> Result<Page<Trade>, StoreError> {
         if combines_trade_lists(filter) {
-            return read_snapshot!(self, |client| list_trades(&client, &self.intersections, filter, page));
+            return read_lists!(self, |client, lists| list_trades(&client, lists, filter, page));
         }
-        read_statement!(self, |client| list_trades(&client, &self.intersections, filter, page))
+        read_lists!(statement self, |client, lists| list_trades(&client, lists, filter, page))
     }
 
     async fn find_pool(&self, address: Address) -> Result<Option<Pool>, StoreError> {
@@ -44,56 +45,49 @@ fn conditions(filter: &TradeFilter) -> Vec<Condition> {
 /// Needs a snapshot if the filter combines lists.
 pub(crate) async fn list_trades(
     client: &dyn Connection,
-    intersections: &Intersections,
+    lists: Lists<'_>,
     filter: &TradeFilter,
     page: PageRequest,
-) -> Result<Page<Trade>, StoreError> {
+) -> Result<Option<Page<Trade>>, StoreError> {
     let conditions = conditions(filter);
     let rows = if let Some(exchanges) = &filter.exchanges {
-        let Page { items, total } =
-            select_by_exchange(client, intersections, exchanges, &conditions, filter.blocks, page).await?;
+        let found = select_by_exchange(client, lists, exchanges, &conditions, filter.blocks, page).await?;
+        let Some(Page { items, total }) = found else { return Ok(None) };
         query(client, &TRADES.statement(KNOWN_PAGE), &[&int8(total), &items]).await?
     } else if conditions.len() > 1 {
-        let Page { items, total } =
-            intersect(client, intersections, Numbering::Trades, &conditions, filter.blocks, page).await?;
+        let found = intersect(client, lists, Numbering::Trades, &conditions, filter.blocks, page).await?;
+        let Some(Page { items, total }) = found else { return Ok(None) };
         query(client, &TRADES.statement(KNOWN_PAGE), &[&int8(total), &items]).await?
     } else {
         let condition = conditions.first().copied();
         let sql = TRADES.statement(&single_page(Numbering::Trades, condition));
         PageParameters::new(filter.blocks, page, condition).query(client, &sql).await?
     };
-    page_of(&rows, trade_from_row)
+    page_of(&rows, trade_from_row).map(Some)
 }
 
-/// A page of the trades on any of the exchanges that satisfy all conditions. No trade is on two exchanges.
+/// A page of the trades on any of the exchanges that satisfy all conditions; None if that takes a long walk. No trade is on two
+/// exchanges.
 async fn select_by_exchange(
     client: &dyn Connection,
-    intersections: &Intersections,
+    lists: Lists<'_>,
     exchanges: &[Exchange],
     conditions: &[Condition],
     blocks: BlockRange,
     page: PageRequest,
-) -> Result<Page<i64>, StoreError> {
+) -> Result<Option<Page<i64>>, StoreError> {
     // One exchange and nothing else: its list has the total and the page.
     if let ([exchange], []) = (exchanges, conditions) {
         let lists = exchange_lists(client, &[*exchange]).await?;
         let span = span(client, Numbering::Trades, blocks).await?;
-        let (Some(list), Some((low, high))) = (lists.first(), span) else { return Ok(Page::empty(0)) };
-        return one_exchange(client, *list, low, high, page).await;
+        let (Some(list), Some((low, high))) = (lists.first(), span) else { return Ok(Some(Page::empty(0))) };
+        return one_exchange(client, *list, low, high, page).await.map(Some);
     }
-    let find = async |low, high| {
-        let mut common = Vec::new();
-        for list in exchange_lists(client, exchanges).await? {
-            common.extend(list_ids(client, list, Party::Any, low, high).await?);
-        }
-        common.sort_unstable();
-        for condition in conditions {
-            common = intersection(&common, &ids(client, *condition, low, high).await?);
-        }
-        Ok(common)
-    };
-    let filter = format!("{exchanges:?} {conditions:?}");
-    intersections.page(client, Numbering::Trades, filter, blocks, page, find).await
+    let on_exchanges = Required { lists: exchange_lists(client, exchanges).await?, party: Party::Any };
+    let Some(mut required) = required(client, conditions).await? else { return Ok(Some(Page::empty(0))) };
+    required.push(on_exchanges);
+    let walk = Walk { client, required, rows: None, step: lists.intersections.step() };
+    lists.page(&walk, Numbering::Trades, format!("{exchanges:?} {conditions:?}"), blocks, page).await
 }
 
 /// The lists of exchanges that have any.

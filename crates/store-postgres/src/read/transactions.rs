@@ -4,14 +4,14 @@ use futures::try_join;
 use store::{ListKind, Parties, StoreError, TransactionReader};
 
 use super::{
-    intersections::Intersections,
+    intersections::Lists,
     pages::{KNOWN_PAGE, page_of},
     select::{PageParameters, conditions, intersect, single_page},
     spans::Numbering,
 };
 use crate::{
     database::{Connection, find, query},
-    reader::{PostgresReader, read_snapshot, read_statement},
+    reader::{PostgresReader, read_lists, read_snapshot, read_statement},
     rows::{RowExt, int8},
     tables::{TRADES, TRANSACTIONS, TRANSFERS, trade_from_row, transaction_from_row, transfer_from_row},
 };
@@ -28,9 +28,9 @@ impl TransactionReader for PostgresReader {
         page: PageRequest,
     ) -> Result<Page<Transaction>, StoreError> {
         if combines_transaction_lists(filter) {
-            return read_snapshot!(self, |client| list_transactions(&client, &self.intersections, filter, page));
+            return read_lists!(self, |client, lists| list_transactions(&client, lists, filter, page));
         }
-        read_statement!(self, |client| list_transactions(&client, &self.intersections, filter, page))
+        read_lists!(statement self, |client, lists| list_transactions(&client, lists, filter, page))
     }
 
     async fn find_transaction_events(
@@ -57,15 +57,15 @@ pub(crate) fn combines_transaction_lists(filter: &TransactionFilter) -> bool {
 /// Needs a snapshot if the filter combines lists.
 pub(crate) async fn list_transactions(
     client: &dyn Connection,
-    intersections: &Intersections,
+    lists: Lists<'_>,
     filter: &TransactionFilter,
     page: PageRequest,
-) -> Result<Page<Transaction>, StoreError> {
+) -> Result<Option<Page<Transaction>>, StoreError> {
     let parties = Parties::of(filter.address, filter.from, filter.to);
-    let Some(conditions) = conditions(parties, ListKind::Transactions) else { return Ok(Page::empty(0)) };
+    let Some(conditions) = conditions(parties, ListKind::Transactions) else { return Ok(Some(Page::empty(0))) };
     let rows = if conditions.len() > 1 {
-        let Page { items, total } =
-            intersect(client, intersections, Numbering::Transactions, &conditions, filter.blocks, page).await?;
+        let found = intersect(client, lists, Numbering::Transactions, &conditions, filter.blocks, page).await?;
+        let Some(Page { items, total }) = found else { return Ok(None) };
         query(client, &TRANSACTIONS.statement(KNOWN_PAGE), &[&int8(total), &items]).await?
     } else {
         let condition = conditions.first().copied();
@@ -73,7 +73,7 @@ pub(crate) async fn list_transactions(
         let parameters = PageParameters::new(filter.blocks, page, condition);
         parameters.query(client, &sql).await?
     };
-    page_of(&rows, transaction_from_row)
+    page_of(&rows, transaction_from_row).map(Some)
 }
 
 /// Transfers and trades are stored in the order of their transactions, so those of one are within the span of its block.

@@ -3,14 +3,14 @@ use domain::{Page, PageRequest, Transfer, TransferFilter};
 use store::{ListKind, Parties, Party, StoreError, TransferReader};
 
 use super::{
-    intersections::Intersections,
+    intersections::Lists,
     pages::{KNOWN_PAGE, page_of},
     select::{Condition, PageParameters, conditions, intersect, single_page},
     spans::Numbering,
 };
 use crate::{
     database::{Connection, query},
-    reader::{PostgresReader, read_snapshot, read_statement},
+    reader::{PostgresReader, read_lists},
     rows::int8,
     tables::{TRANSFERS, transfer_from_row},
 };
@@ -19,9 +19,9 @@ use crate::{
 impl TransferReader for PostgresReader {
     async fn list_transfers(&self, filter: &TransferFilter, page: PageRequest) -> Result<Page<Transfer>, StoreError> {
         if combines_transfer_lists(filter) {
-            return read_snapshot!(self, |client| list_transfers(&client, &self.intersections, filter, page));
+            return read_lists!(self, |client, lists| list_transfers(&client, lists, filter, page));
         }
-        read_statement!(self, |client| list_transfers(&client, &self.intersections, filter, page))
+        read_lists!(statement self, |client, lists| list_transfers(&client, lists, filter, page))
     }
 }
 
@@ -34,22 +34,22 @@ pub(crate) fn combines_transfer_lists(filter: &TransferFilter) -> bool {
 /// Needs a snapshot if the filter combines lists.
 pub(crate) async fn list_transfers(
     client: &dyn Connection,
-    intersections: &Intersections,
+    lists: Lists<'_>,
     filter: &TransferFilter,
     page: PageRequest,
-) -> Result<Page<Transfer>, StoreError> {
+) -> Result<Option<Page<Transfer>>, StoreError> {
     let parties = Parties::of(filter.address, filter.from, filter.to);
-    let Some(mut conditions) = conditions(parties, ListKind::Transfers) else { return Ok(Page::empty(0)) };
+    let Some(mut conditions) = conditions(parties, ListKind::Transfers) else { return Ok(Some(Page::empty(0))) };
     let token = filter.token.map(|address| Condition { kind: ListKind::TokenTransfers, address, party: Party::Any });
     conditions.extend(token);
     let rows = if conditions.len() > 1 {
-        let Page { items, total } =
-            intersect(client, intersections, Numbering::Transfers, &conditions, filter.blocks, page).await?;
+        let found = intersect(client, lists, Numbering::Transfers, &conditions, filter.blocks, page).await?;
+        let Some(Page { items, total }) = found else { return Ok(None) };
         query(client, &TRANSFERS.statement(KNOWN_PAGE), &[&int8(total), &items]).await?
     } else {
         let condition = conditions.first().copied();
         let sql = TRANSFERS.statement(&single_page(Numbering::Transfers, condition));
         PageParameters::new(filter.blocks, page, condition).query(client, &sql).await?
     };
-    page_of(&rows, transfer_from_row)
+    page_of(&rows, transfer_from_row).map(Some)
 }

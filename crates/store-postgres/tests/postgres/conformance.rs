@@ -25,6 +25,14 @@ async fn hundreds_of_random_blocks_with_reorgs_match_the_model() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn lists_that_are_walked_in_one_step_match_the_model() {
+    let server = Server::shared();
+    let plan = Plan { seed: 98, blocks: 300, steps_between_checks: 60 };
+    let list_step = PostgresOptions::default().list_step;
+    run_on_a_new_store(&server, plan, PostgresOptions { list_step, ..options() }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_short_chains_match_the_model() {
     let server = Server::shared();
     for seed in 2..10 {

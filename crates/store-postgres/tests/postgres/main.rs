@@ -14,6 +14,7 @@ mod replica;
 mod schema;
 mod senders;
 mod server;
+mod walks;
 
 /// The end-to-end tests, which use [`server`] as well, wait for their turn here.
 fn before_server() {}

@@ -231,7 +231,7 @@ pub(crate) fn give(path: &Path, mode: u32) {
 
 /// A busy machine answers late. Lists are short, and so are the steps in which they are walked.
 pub(crate) fn options() -> PostgresOptions {
-    PostgresOptions { connections: 8, timeout: Duration::from_secs(120), ..PostgresOptions::default() }
+    PostgresOptions { connections: 8, timeout: Duration::from_secs(120), list_step: 16, ..PostgresOptions::default() }
 }
 
 pub(crate) async fn open(url: &str) -> PostgresStore {

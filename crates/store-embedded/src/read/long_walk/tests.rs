@@ -118,3 +118,25 @@ async fn compare_after_commits_and_reverts(options: StoreOptions) {
         compare(&chain, &reader, &mut rng).await;
     }
 }
+
+#[tokio::test]
+async fn the_first_query_about_a_narrow_range_of_long_lists_walks_that_range_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::open(folder.path(), StoreOptions::default()).unwrap();
+    let (mut writer, reader) = (store.writer(), store.reader());
+    let mut chain = Chain { source: RandomChain::new(13), blocks: Vec::new() };
+    chain.grow(&mut writer, BLOCKS).await;
+    let (address, token) = (chain.source.addresses()[0], chain.source.tokens().next());
+    let whole = TransferFilter { address: Some(address), token, ..TransferFilter::default() };
+    let narrow = |from| TransferFilter { blocks: BlockRange { from: Some(from), to: Some(from + 20) }, ..whole };
+    let page = PageRequest { offset: 3, limit: 25, order: Order::NewestFirst };
+    let without_walk = async |filter: TransferFilter| {
+        reader.read(move |index| Ok(index.list_transfers(&filter, page).ok())).await.unwrap()
+    };
+    for filter in [0, BLOCKS / 2, BLOCKS - 20].map(narrow) {
+        let found = without_walk(filter).await.unwrap_or_else(|| panic!("a long walk for {filter:?}"));
+        let items = found.items.iter().map(|transfer| (transfer.block_number, transfer.event)).collect();
+        assert_eq!(Page { items, total: found.total }, chain.transfers(&filter, page), "{filter:?}");
+    }
+    assert!(without_walk(whole).await.is_none(), "all of them take a walk");
+}
