@@ -48,10 +48,7 @@ pub(crate) async fn list_internal_transactions(
     let traced_range = progress.traced_range(first_block);
     let Some(owners) = owners else { return Ok(Some(InternalPage { page: Page::empty(0), traced_range })) };
     let (low, high) = span(client, &progress, progress.lowest(first_block), filter).await?;
-    let page = match low < high {
-        true => select(client, lists, &owners, low..high, page).await?,
-        false => Some(Page::empty(0)),
-    };
+    let page = if low < high { select(client, lists, &owners, low..high, page).await? } else { Some(Page::empty(0)) };
     Ok(page.map(|page| InternalPage { page, traced_range }))
 }
 
