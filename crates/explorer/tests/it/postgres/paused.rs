@@ -21,7 +21,7 @@ async fn an_indexer_that_stands_still_is_replaced_and_cannot_write_when_it_conti
     wait_for_log(&second, "this process writes the index now").await;
 
     first.resume();
-    wait_for_log(&first, "another process has taken over the index, standing by").await;
+    wait_for_log(&first, "another process writes the index, standing by").await;
     assert!(!first.stderr().contains("indexing stops"), "it goes on when the other one ends");
     node.chain.reorg(3, 5, devchain::ReorgedTransactions::Replay).unwrap();
     traffic.step().unwrap();
