@@ -8,9 +8,9 @@ use tokio_postgres::{
 };
 
 use crate::{
+    chosen_server::Choice,
     open_error::OpenError,
     same_chain::{ConnectionCheck, Expected, Part},
-    servers::Choice,
     tls::{Tls, Verification},
 };
 

@@ -7,6 +7,7 @@
 mod binary_copy;
 mod block_times;
 mod chain;
+mod chosen_server;
 mod compaction;
 mod connector;
 mod database;

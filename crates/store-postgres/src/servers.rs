@@ -3,10 +3,9 @@
 
 use std::{
     cmp::Reverse,
-    collections::BTreeSet,
     convert::Infallible,
     pin::{Pin, pin},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -17,13 +16,14 @@ use futures::{
     stream::{FuturesUnordered, poll_fn},
 };
 use store::StoreError;
-use tokio::{sync::watch, task::AbortHandle, time::Instant};
+use tokio::{task::AbortHandle, time::Instant};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, Socket};
 
 use crate::{
+    chosen_server::Chosen,
     database_url::DatabaseUrl,
     error::store_error,
-    same_chain::{Checked, Origin, Part, Refusal},
+    same_chain::{Checked, Part, Refusal},
     tls::Encrypted,
 };
 
@@ -33,24 +33,6 @@ const OTHERS: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_secs(2);
 /// A server that does not answer for this long is not there.
 const ANSWER: Duration = Duration::from_secs(10);
-
-/// The server that is used, and what is known of the others.
-#[derive(Debug, Default)]
-pub(crate) struct Choice {
-    chosen: watch::Sender<Chosen>,
-    /// Held while all servers are asked.
-    choosing: tokio::sync::Mutex<()>,
-    /// Servers that can be written, and are behind what this process has seen.
-    outdated: Mutex<BTreeSet<usize>>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Chosen {
-    /// By its place in the URL.
-    server: Option<usize>,
-    timeline: u64,
-    origin: Option<Origin>,
-}
 
 /// A connection that was checked.
 struct Open {
@@ -70,17 +52,6 @@ impl From<Failure> for StoreError {
         match failure {
             Failure::Unreachable(error) | Failure::Refused(error) => error,
         }
-    }
-}
-
-impl Choice {
-    /// Whether a server that can be written was refused because it is behind, and is still there.
-    pub(crate) fn has_old_primary(&self) -> bool {
-        !self.outdated().is_empty()
-    }
-
-    fn outdated(&self) -> MutexGuard<'_, BTreeSet<usize>> {
-        self.outdated.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
