@@ -242,7 +242,7 @@ impl Service {
         {
             tracing::warn!(
                 "cannot reach the database: other processes take over the webhooks of this one after {} seconds",
-                Sender::SILENT_AFTER.as_secs()
+                Sender::TIMEOUT.as_secs()
             );
         }
         if let Some(key_uses) = &self.key_uses {

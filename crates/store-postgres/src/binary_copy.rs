@@ -11,7 +11,7 @@ use tokio_postgres::types::{IsNull, ToSql, Type};
 use crate::error::store_error;
 
 /// Bytes that are sent at once.
-const PART: usize = 256 * 1024;
+const SEND_BYTES: usize = 256 * 1024;
 
 /// Rows in the binary format of COPY.
 pub(crate) struct Encoder {
@@ -20,7 +20,7 @@ pub(crate) struct Encoder {
 
 impl Encoder {
     fn new() -> Self {
-        let mut bytes = BytesMut::with_capacity(PART + 4096);
+        let mut bytes = BytesMut::with_capacity(SEND_BYTES + 4096);
         bytes.put_slice(b"PGCOPY\n\xff\r\n\0");
         // No flags, no extension of the header.
         bytes.put_u64(0);
@@ -60,7 +60,7 @@ pub(crate) async fn copy<R>(
     let mut encoder = Encoder::new();
     for row in rows {
         write(row, &mut encoder).map_err(StoreError::Backend)?;
-        if encoder.bytes.len() >= PART {
+        if encoder.bytes.len() >= SEND_BYTES {
             sink.send(encoder.bytes.split().freeze()).await.map_err(store_error)?;
         }
     }

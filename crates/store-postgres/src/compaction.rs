@@ -40,7 +40,7 @@ pub struct Compacted {
 }
 
 impl PostgresStore {
-    /// Merges some runs of each list. To be repeated while there are more; `all` also merges what is left for later
+    /// Merges some runs of each list. Call it again while `has_more`; `all` also merges what is left for later
     /// otherwise.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ const CANCEL: Duration = Duration::from_secs(5);
 
 /// Queries of requests read a few rows of each table by an index. Before the tables were analyzed, and while they are small, the
 /// server expects that reading all of a table takes less, and plans each query again, which takes longer than to run it.
-const PLANS: &str = "-c plan_cache_mode=force_generic_plan -c enable_hashjoin=off -c enable_mergejoin=off";
+const PLANNER_OPTIONS: &str = "-c plan_cache_mode=force_generic_plan -c enable_hashjoin=off -c enable_mergejoin=off";
 
 pub(crate) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
@@ -56,10 +56,10 @@ impl Database {
     pub(crate) fn new(mut url: DatabaseUrl, options: &PostgresOptions) -> Result<Self, StoreError> {
         let PostgresOptions { schema, connections, timeout, statement_timeout, .. } = options;
         let config = &mut url.config;
-        let given = config.get_options().unwrap_or_default();
+        let existing_options = config.get_options().unwrap_or_default();
         // Compiling a query takes longer than running it.
         let options = format!(
-            "{given} -c search_path={schema} -c jit=off -c client_min_messages=warning -c tcp_keepalives_idle=3 \
+            "{existing_options} -c search_path={schema} -c jit=off -c client_min_messages=warning -c tcp_keepalives_idle=3 \
              -c tcp_keepalives_interval=1 -c tcp_keepalives_count=3 -c tcp_user_timeout=6000"
         );
         config.options(options.trim());
@@ -72,7 +72,7 @@ impl Database {
             .keepalives_retries(3);
         config.tcp_user_timeout(Duration::from_secs(8));
         let mut queried = url.clone();
-        queried.config.options(format!("{} {PLANS}", options.trim()));
+        queried.config.options(format!("{} {PLANNER_OPTIONS}", options.trim()));
         let pool = new_pool(&queried, *connections, *timeout)?;
         let (timeout, statement_timeout) = (*timeout, *statement_timeout);
         Ok(Self { url, pool, timeout, statement_timeout, schema: schema.clone() })

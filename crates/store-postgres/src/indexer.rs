@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Without a report for this long, the process that followed counts as gone.
-const SILENT_AFTER: Duration = Duration::from_secs(10);
+const REPORT_TIMEOUT: Duration = Duration::from_secs(10);
 const NO_INDEXER: &str = "no process indexes";
 
 pub(crate) async fn report(client: &dyn Connection, status: &SyncStatus, now: Instant) -> Result<(), StoreError> {
@@ -40,7 +40,7 @@ pub(crate) async fn report(client: &dyn Connection, status: &SyncStatus, now: In
     Ok(())
 }
 
-/// How following goes in another process.
+/// The sync status of the indexing process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncReport {
     /// With the tip of the index when it was read.
@@ -69,7 +69,7 @@ pub(crate) async fn read(client: &dyn Connection, now: Instant) -> Result<SyncRe
     // Below zero after the clock of the database was set back: it has just reported.
     let age = Duration::from_millis(row.value::<i64>(9)?.try_into().unwrap_or(0));
     let reason = || row.option_text(4)?.ok_or(StoreError::Corrupt("a phase of the indexer without its reason"));
-    let is_silent = age > SILENT_AFTER;
+    let is_silent = age > REPORT_TIMEOUT;
     let quiet_in = row.option_u64(6)?.map(Duration::from_millis);
     let status = SyncStatus {
         phase: match phase {

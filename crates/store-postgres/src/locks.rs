@@ -8,9 +8,9 @@ use tokio_postgres::Client;
 use crate::error::store_error;
 
 /// How often the holder of a lock shows that it runs.
-pub(crate) const HEARTBEAT: Duration = Duration::from_secs(1);
+pub(crate) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 /// The holder of a lock whose heartbeat is older loses it.
-const SILENT_AFTER: Duration = Duration::from_secs(8);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Held while the schema changes.
 pub(crate) const MIGRATION: i64 = 0x6578_706c_0000_0001;
@@ -48,7 +48,7 @@ pub(crate) async fn end_silent_holder(client: &Client, lock: i64) -> Result<(), 
             and (l.classid::int8 << 32 | l.objid::int8) = $1
             and holder.application_name <> current_setting('application_name')
             and h.beaten_at < clock_timestamp() - $2 * interval '1 second'";
-    let ended = client.query(sql, &[&lock, &SILENT_AFTER.as_secs_f64()]).await.map_err(store_error)?;
+    let ended = client.query(sql, &[&lock, &LOCK_TIMEOUT.as_secs_f64()]).await.map_err(store_error)?;
     if !ended.is_empty() {
         tracing::warn!(
             connections = ended.len(),

@@ -31,14 +31,14 @@ impl MatchingLock {
         Ok(None)
     }
 
-    /// Returns when the connection is lost, and so is the lock. To be polled all the time: otherwise another process takes
-    /// over.
+    /// Returns when the connection is lost, and so is the lock. Must be polled continuously: otherwise another process
+    /// takes over.
     pub fn hold_until_lost(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let Self { client, connection } = self;
             let beating = async {
                 while locks::write_heartbeat(client, locks::MATCHING).await.is_ok() {
-                    tokio::time::sleep(locks::HEARTBEAT).await;
+                    tokio::time::sleep(locks::HEARTBEAT_INTERVAL).await;
                 }
             };
             tokio::select! {

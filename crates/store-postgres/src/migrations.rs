@@ -25,7 +25,7 @@ pub(crate) const MIGRATIONS: Migrations<'static> = Migrations(&include!(concat!(
 pub(crate) const REFILL: &str = "-- refill the index";
 
 /// Besides lists, the tables that are filled again. All others are kept.
-const INDEX: [&str; 33] = [
+const INDEX_TABLES: [&str; 33] = [
     "account",
     "address",
     "address_code",
@@ -133,7 +133,7 @@ async fn apply(tx: &Transaction<'_>, schema: &str, number: u32, migration: &str)
 }
 
 fn is_index(table: &str) -> bool {
-    INDEX.contains(&table) || table.ends_with(LIST_SUFFIX)
+    INDEX_TABLES.contains(&table) || table.ends_with(LIST_SUFFIX)
 }
 
 /// Empties the tables of the index. Which chain it is, and its first block, stay known.
@@ -170,17 +170,17 @@ async fn list_index_tables(tx: &Transaction<'_>, schema: &str) -> Result<Vec<Str
     Ok(tables.into_iter().filter(|table| is_index(table)).collect())
 }
 
-/// More transactions than these are dropped with their tables' files; queries wait for it, or fail once.
-const DELETED_TRANSACTIONS: u64 = 1_000_000;
+/// Above this, tables are truncated: queries wait, or fail once.
+const MAX_DELETED_TRANSACTIONS: u64 = 1_000_000;
 
 /// Empties the tables of an index that is in use, and binds it to another chain. Queries see the index before or after it.
 pub(crate) async fn start_over(tx: &Transaction<'_>, identity: ChainIdentity) -> Result<(), StoreError> {
     let chain = Chain::read(tx).await?;
     let schema: String = get(tx, "select current_schema()::text", &[]).await?.value(0)?;
     let mut emptied = list_index_tables(tx, &schema).await?;
-    // It is that of the process that does this.
+    // The status row of this process.
     emptied.retain(|table| table != "indexer");
-    let sql = match chain.totals.transactions > DELETED_TRANSACTIONS {
+    let sql = match chain.totals.transactions > MAX_DELETED_TRANSACTIONS {
         true => format!("truncate {}", emptied.join(", ")),
         false => {
             // Others may merge runs of lists, which must not appear later.
@@ -280,7 +280,7 @@ mod tests {
         let mut created: Vec<String> = created.collect();
         created.sort();
         created.dedup();
-        let mut known: Vec<&str> = INDEX.into_iter().chain(KEPT).collect();
+        let mut known: Vec<&str> = INDEX_TABLES.into_iter().chain(KEPT).collect();
         known.sort_unstable();
         assert_eq!(created, known);
     }

@@ -20,7 +20,7 @@ pub struct PostgresOptions {
     /// Number of list tails, and of address ids, that the writer caches.
     pub writer_cache_entries: usize,
     pub older_index: OlderIndex,
-    /// Whether the database may be a standby: for whoever only reads, and needs no notifications.
+    /// Whether the database may be a standby: for commands that only read, and need no notifications.
     pub accepts_standby: bool,
 }
 

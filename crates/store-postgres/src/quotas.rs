@@ -22,22 +22,22 @@ use crate::{
 /// How often a process deletes callers that were not seen for a while.
 const SWEEP: Duration = Duration::from_secs(60);
 /// After how long. Longer than any window with its leases.
-const FORGOTTEN: Duration = Duration::from_secs(600);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 /// How often a process that has leases looks which of them others need.
-const TICK: Duration = Duration::from_millis(200);
+const RETURN_INTERVAL: Duration = Duration::from_millis(200);
 /// How long a process may take to return a lease, and how often the one that needs it looks.
-const PATIENCE: Duration = Duration::from_millis(1_000);
+const RECALL_TIMEOUT: Duration = Duration::from_millis(1_000);
 const POLL: Duration = Duration::from_millis(30);
 
 /// The quotas of a database.
 #[derive(Debug)]
 pub struct PostgresQuotas {
-    counting: Arc<Counting>,
+    counter: Arc<QuotaCounter>,
     returning: AbortHandle,
 }
 
 #[derive(Debug)]
-struct Counting {
+struct QuotaCounter {
     database: Database,
     /// Random, one for each process, and not 0.
     process: i64,
@@ -46,7 +46,7 @@ struct Counting {
 }
 
 /// The first caller's part of what the database says.
-struct Answer {
+struct QuotaReply {
     used: QuotaUse,
     is_recalled: bool,
     granted: u32,
@@ -58,11 +58,12 @@ impl PostgresQuotas {
     /// Must be called on a runtime.
     pub(crate) fn new(database: Database) -> Self {
         let process = (RandomState::new().hash_one(Instant::now()) | 1).cast_signed();
-        let counting = Counting { database, process, leases: Leases::default(), swept_at: Mutex::new(Instant::now()) };
-        let counting = Arc::new(counting);
-        let returned = Arc::clone(&counting);
+        let counter =
+            QuotaCounter { database, process, leases: Leases::default(), swept_at: Mutex::new(Instant::now()) };
+        let counter = Arc::new(counter);
+        let returned = Arc::clone(&counter);
         let returning = tokio::spawn(async move { returned.return_leases().await }).abort_handle();
-        Self { counting, returning }
+        Self { counter, returning }
     }
 }
 
@@ -72,16 +73,16 @@ impl Drop for PostgresQuotas {
     }
 }
 
-impl Counting {
-    /// A cost of 0 only looks.
-    async fn ask(
+impl QuotaCounter {
+    /// A cost of 0 counts nothing.
+    async fn query_quotas(
         &self,
         client: &dyn Connection,
         callers: &[QuotaCaller],
         cost: u32,
         window: Duration,
         (returned, wanted): (&Returned, u32),
-    ) -> Result<Answer, StoreError> {
+    ) -> Result<QuotaReply, StoreError> {
         let names: Vec<&[u8]> = callers.iter().map(|caller| caller.name.as_slice()).collect();
         let limits: Vec<i64> = callers.iter().map(|caller| i64::from(caller.limit)).collect();
         // Leases are of a caller that is counted alone.
@@ -101,30 +102,30 @@ impl Counting {
                 &i64::from(returned.unused),
                 &i64::from(wanted),
                 &micros(lease_time(window)),
-                &micros(PATIENCE),
+                &micros(RECALL_TIMEOUT),
             ],
         )
         .await?;
-        let mut answer = Answer {
+        let mut reply = QuotaReply {
             used: QuotaUse { allowed: true, left: Vec::with_capacity(rows.len()) },
             is_recalled: false,
             granted: 0,
             expiries: Vec::new(),
         };
         for row in &rows {
-            answer.used.allowed &= row.value::<bool>(0)?;
-            answer.is_recalled |= row.value::<bool>(1)?;
-            answer.granted += units(row.u64(3)?);
+            reply.used.allowed &= row.value::<bool>(0)?;
+            reply.is_recalled |= row.value::<bool>(1)?;
+            reply.granted += units(row.u64(3)?);
             let expiries = row.value::<Vec<i64>>(4)?;
             let expiries: Vec<Duration> =
                 expiries.iter().map(|micros| Duration::from_micros(micros.cast_unsigned())).collect();
             let until_more = expiries.first().copied().unwrap_or_default();
-            answer.used.left.push(QuotaLeft { remaining: units(row.u64(2)?), until_more });
-            if answer.expiries.is_empty() {
-                answer.expiries = expiries;
+            reply.used.left.push(QuotaLeft { remaining: units(row.u64(2)?), until_more });
+            if reply.expiries.is_empty() {
+                reply.expiries = expiries;
             }
         }
-        Ok(answer)
+        Ok(reply)
     }
 
     /// Counts requests in the database, and waits for leases of other processes if there is not enough without them.
@@ -134,15 +135,15 @@ impl Counting {
         cost: u32,
         window: Duration,
         (mut returned, wanted): (Returned, u32),
-    ) -> Result<Answer, StoreError> {
+    ) -> Result<QuotaReply, StoreError> {
         loop {
             let client = self.database.connection().await?;
-            let answer = self.ask(&client, callers, cost, window, (&returned, wanted)).await?;
+            let reply = self.query_quotas(&client, callers, cost, window, (&returned, wanted)).await?;
             if self.is_sweep_due() {
                 sweep(&client).await?;
             }
-            if !answer.is_recalled {
-                return Ok(answer);
+            if !reply.is_recalled {
+                return Ok(reply);
             }
             drop(client);
             returned = Returned::default();
@@ -170,9 +171,9 @@ impl Counting {
         let now = Instant::now();
         let plan = lease.state().plan(caller.limit, window, now);
         match self.take(std::slice::from_ref(caller), cost, window, plan).await {
-            Ok(answer) => {
-                lease.state().learn(caller.limit, cost, window, &answer, now);
-                Ok(answer.used)
+            Ok(reply) => {
+                lease.state().apply_reply(caller.limit, cost, window, &reply, now);
+                Ok(reply.used)
             }
             Err(error) => {
                 if let StoreError::Unavailable { reason } = &error {
@@ -186,18 +187,18 @@ impl Counting {
     /// Returns leases that others need, and those that are not used.
     async fn return_leases(&self) {
         loop {
-            self.leases.any().await;
-            tokio::time::sleep(TICK).await;
+            self.leases.wait_for_caller().await;
+            tokio::time::sleep(RETURN_INTERVAL).await;
             if let Err(error) = self.return_due().await {
                 // Another server may know nothing of them.
                 self.leases.end_all();
-                tracing::debug!(%error, "cannot return what is left of the limits of callers");
+                tracing::debug!(%error, "cannot return leases of request limits");
             }
         }
     }
 
     async fn return_due(&self) -> Result<(), StoreError> {
-        if !self.leases.are_out(Instant::now()) {
+        if !self.leases.has_outstanding(Instant::now()) {
             return Ok(());
         }
         let client = self.database.connection().await?;
@@ -206,9 +207,9 @@ impl Counting {
         let recalled = rows.iter().map(|row| row.value::<Vec<u8>>(0)).collect::<Result<Vec<_>, _>>()?;
         let due = self.leases.due(&recalled, Instant::now());
         // On one connection: they are sent together.
-        let mut reports: Vec<BoxFuture<'_, Result<Answer, StoreError>>> = Vec::with_capacity(due.len());
+        let mut reports: Vec<BoxFuture<'_, Result<QuotaReply, StoreError>>> = Vec::with_capacity(due.len());
         for (caller, window, returned) in &due {
-            reports.push(Box::pin(self.ask(&client, std::slice::from_ref(caller), 0, *window, (returned, 0))));
+            reports.push(Box::pin(self.query_quotas(&client, std::slice::from_ref(caller), 0, *window, (returned, 0))));
         }
         try_join_all(reports).await.map(drop)
     }
@@ -225,7 +226,7 @@ impl Counting {
 
 async fn sweep(client: &dyn Connection) -> Result<(), StoreError> {
     let sql = "delete from request_quota where used_at < clock_timestamp() - $1::int8 * interval '1 microsecond'";
-    execute(client, sql, &[&micros(FORGOTTEN)]).await?;
+    execute(client, sql, &[&micros(IDLE_TIMEOUT)]).await?;
     let sql = "delete from recalled_lease r where not exists (select 1 from request_quota q where q.caller = r.caller)";
     execute(client, sql, &[]).await?;
     Ok(())
@@ -234,22 +235,22 @@ async fn sweep(client: &dyn Connection) -> Result<(), StoreError> {
 #[async_trait]
 impl SharedQuotas for PostgresQuotas {
     async fn take(&self, callers: &[QuotaCaller], cost: u32, window: Duration) -> Result<QuotaUse, StoreError> {
-        let (counting, cost) = (&self.counting, cost.max(1));
+        let (counter, cost) = (&self.counter, cost.max(1));
         match callers {
-            [caller] if Lease::is_worth_it(caller.limit) => counting.take_leased(caller, cost, window).await,
-            _ => Ok(counting.take(callers, cost, window, <(Returned, u32)>::default()).await?.used),
+            [caller] if Lease::is_leasable(caller.limit) => counter.take_leased(caller, cost, window).await,
+            _ => Ok(counter.take(callers, cost, window, <(Returned, u32)>::default()).await?.used),
         }
     }
 
     async fn peek(&self, callers: &[QuotaCaller], window: Duration) -> Result<QuotaUse, StoreError> {
-        let client = self.counting.database.connection().await?;
-        Ok(self.counting.ask(&client, callers, 0, window, (&Returned::default(), 0)).await?.used)
+        let client = self.counter.database.connection().await?;
+        Ok(self.counter.query_quotas(&client, callers, 0, window, (&Returned::default(), 0)).await?.used)
     }
 
     async fn finish(&self) {
-        self.counting.leases.end_all();
-        if let Err(error) = self.counting.return_due().await {
-            tracing::debug!(%error, "cannot return what is left of the limits of callers");
+        self.counter.leases.end_all();
+        if let Err(error) = self.counter.return_due().await {
+            tracing::debug!(%error, "cannot return leases of request limits");
         }
     }
 }

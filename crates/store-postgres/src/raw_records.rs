@@ -25,17 +25,17 @@ use crate::{
 const IN_FLIGHT: usize = 64;
 
 /// The rows that are counted for the progress of an export.
-const COUNTED: &str = "select (select count(*) from api_key) + (select count(*) from api_key_proof)
+const COUNT_RECORDS: &str = "select (select count(*) from api_key) + (select count(*) from api_key_proof)
     + (select count(*) from verified_code) + (select count(*) from verified_contract)
     + (select count(*) from verified_deployment) + (select count(*) from verification_job)
     + (select count(*) from transaction_failure) + (select count(*) from webhook) + (select count(*) from delivery_log)
     + (select count(*) from event) + (select count(*) from delivery) + (select count(*) from matched_block)";
 
-/// What users leave.
+/// Records of users.
 const HAS_RECORDS: &str = "select exists (select 1 from api_key) or exists (select 1 from verified_contract)
     or exists (select 1 from verification_job) or exists (select 1 from webhook) or exists (select 1 from delivery_log)";
 
-const DELETE: [&str; 2] = [
+const DELETE_RECORDS: [&str; 2] = [
     "truncate api_key, api_key_proof, verified_code, verified_contract, verified_deployment, verification_job, webhook,
         webhook_change, delivery_log, event, delivery, matched_block, orphaned_block, delivery_of_block",
     "update webhook_progress set version = 0, last_webhook = 0, last_event = 0, cursor_number = null, cursor_hash = null,
@@ -83,7 +83,7 @@ impl RawRecords for PostgresRawRecords {
     }
 
     async fn count_records(&self) -> Result<u64, StoreError> {
-        get(&self.database.connection().await?, COUNTED, &[]).await?.u64(0)
+        get(&self.database.connection().await?, COUNT_RECORDS, &[]).await?.u64(0)
     }
 
     async fn read_records(
@@ -136,7 +136,7 @@ impl RawRecords for PostgresRawRecords {
         let mut client = self.database.connection().await?;
         let tx = client.transaction().await.map_err(store_error)?;
         query(&tx, "select pg_advisory_xact_lock($1)", &[&locks::LISTING]).await?;
-        for sql in DELETE {
+        for sql in DELETE_RECORDS {
             execute(&tx, sql, &[]).await?;
         }
         for table in ["rank_member", "rank_bucket"] {

@@ -59,7 +59,7 @@ impl PostgresReader {
         self.replica.as_deref().filter(|replica| replica.usable_version().is_some())
     }
 
-    /// What a read sees is noted here.
+    /// What a read sees is recorded here.
     pub(crate) fn shown(&self) -> &Shown {
         &self.shown
     }
@@ -90,7 +90,7 @@ macro_rules! read_as {
             };
             match read.await {
                 Ok(found) => return Ok(found),
-                Err(error) => replica.failed(&error),
+                Err(error) => replica.report_failure(&error),
             }
         }
         let connection = $this.database.reading().await?;

@@ -25,9 +25,9 @@ use crate::{
 };
 
 /// For this long, the version that was read last is taken for the newest one.
-const RECENT: Duration = Duration::from_secs(1);
+const MAX_VERSION_AGE: Duration = Duration::from_secs(1);
 /// What the first statement of a query reads beside its own rows: a row without them says that there are none.
-const SEEN: usize = 3;
+const VERSION_COLUMNS: usize = 3;
 
 /// The newest version that a read has seen, with its tip.
 #[derive(Debug, Default)]
@@ -45,13 +45,13 @@ impl Shown {
     pub(crate) fn tip(&self, newest: Option<u64>) -> Option<Option<BlockNumber>> {
         let seen = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = seen.filter(|seen| newest.is_some_and(|newest| seen.version >= newest))?;
-        (seen.at.elapsed() < RECENT).then_some(seen.tip)
+        (seen.at.elapsed() < MAX_VERSION_AGE).then_some(seen.tip)
     }
 
     fn note(&self, version: u64, tip: Option<BlockNumber>) {
         let (mut seen, at) = (self.0.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
         // Reads that ran at the same time may end in another order.
-        if seen.is_none_or(|seen| version >= seen.version || at - seen.at >= RECENT) {
+        if seen.is_none_or(|seen| version >= seen.version || at - seen.at >= MAX_VERSION_AGE) {
             *seen = Some(Seen { version, tip, at });
         }
     }
@@ -99,7 +99,7 @@ impl<'a> Reading<'a> {
         Ok(Self { connection, shown, standby, has_seen: AtomicBool::new(false), beginning })
     }
 
-    /// The result of the beginning, for the first that asks.
+    /// The result of `begin`, for the first statement.
     async fn begun(&self) -> Result<(), Error> {
         let beginning = self.beginning.as_ref();
         let beginning = beginning.and_then(|beginning| beginning.lock().unwrap_or_else(PoisonError::into_inner).take());
@@ -123,7 +123,7 @@ impl<'a> Reading<'a> {
 
     /// Notes the version and the tip that a statement has seen.
     fn note(&self, row: &Row) -> Result<(), StoreError> {
-        let first = row.len() - SEEN + 1;
+        let first = row.len() - VERSION_COLUMNS + 1;
         let version = row.u64(first)?;
         self.shown.note(version, row.option_u64(first + 1)?);
         if let Some(standby) = self.standby {
@@ -134,7 +134,7 @@ impl<'a> Reading<'a> {
 }
 
 impl Drop for Reading<'_> {
-    /// Whoever has the connection next sends after this.
+    /// The next user of the connection sends after this.
     fn drop(&mut self) {
         if self.beginning.is_some()
             && let Ok(client) = self.connection.client()
@@ -162,7 +162,7 @@ impl Connection for Reading<'_> {
             let mut rows = self.run(&sql, parameters).await?;
             let first = rows.first().ok_or(StoreError::Corrupt("the version of the index is missing"))?;
             self.note(first)?;
-            if first.value::<Option<bool>>(first.len() - SEEN)?.is_none() {
+            if first.value::<Option<bool>>(first.len() - VERSION_COLUMNS)?.is_none() {
                 rows.clear();
             }
             Ok(rows)

@@ -68,7 +68,7 @@ impl Replica {
         let task = tokio::spawn(async move {
             loop {
                 let Err(error) = polled.poll(&primary).await;
-                polled.failed(&error);
+                polled.report_failure(&error);
                 tokio::time::sleep(RETRY).await;
             }
         });
@@ -94,8 +94,8 @@ impl Replica {
         self.database.reading().await
     }
 
-    /// The primary is read until the standby answers again.
-    pub(crate) fn failed(&self, error: &StoreError) {
+    /// The primary is read until the standby responds again.
+    pub(crate) fn report_failure(&self, error: &StoreError) {
         self.known().version = None;
         let failure = match error {
             StoreError::Unavailable { reason } => reason.clone(),
@@ -111,7 +111,7 @@ impl Replica {
         }
     }
 
-    /// Remembers what the primary has shown, so that the standby is read only when it has the same.
+    /// Records what the primary has shown, so that the standby is read only when it has the same.
     pub(crate) fn note_shown(&self, version: u64) {
         self.shown.fetch_max(version, Ordering::AcqRel);
     }
@@ -149,7 +149,7 @@ impl Replica {
         let recovered = self.status.borrow().failure.is_some();
         self.status.send_replace(status);
         if recovered {
-            tracing::info!("the database for reads answers again");
+            tracing::info!("the database for reads responds again");
         }
     }
 }

@@ -53,7 +53,7 @@ impl fmt::Display for Position {
 
 #[derive(Debug, Clone, Default)]
 struct Known {
-    /// None if the server does not tell.
+    /// None if the server does not report it.
     origin: Option<Origin>,
     /// None before the first block.
     chain: Option<ChainIdentity>,
@@ -166,7 +166,7 @@ impl ConnectionCheck {
             Some(found) => {
                 let (option, remedy, servers) = (self.part.option(), self.part.remedy(), &self.servers);
                 if !self.is_reported.swap(true, Ordering::Relaxed) {
-                    tracing::error!(servers, %found, expected = %chain, "{option} leads to another chain and is not used: {remedy}");
+                    tracing::error!(servers, %found, expected = %chain, "{option} connects to the database of another chain and is not used: {remedy}");
                 }
                 Err(Refusal::OtherChain(StoreError::Unavailable {
                     reason: format!("{option} leads to {found} instead of {chain}: {remedy}"),
@@ -181,7 +181,7 @@ impl ConnectionCheck {
 pub(crate) struct Checked {
     /// How far it is.
     pub(crate) position: Position,
-    /// None if it does not tell.
+    /// None if it does not report it.
     pub(crate) origin: Option<Origin>,
 }
 
@@ -214,7 +214,7 @@ impl From<StoreError> for Refusal {
 }
 
 /// The timeline in which the server writes, which its session keeps for [`crate::versions::commit`]. None of a standby, and of a server
-/// that does not tell.
+/// that does not report it.
 async fn find_timeline(client: &Client) -> Option<u64> {
     let sql = "select set_config('explorer.timeline', ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int8::text,
             false)
@@ -232,7 +232,7 @@ async fn find_version(client: &Client) -> Result<u64, StoreError> {
     }
 }
 
-/// None if the server does not tell.
+/// None if the server does not report it.
 async fn find_origin(client: &Client) -> Option<Origin> {
     let sql = "select c.system_identifier, (select oid::int8 from pg_database where datname = current_database())
         from pg_control_system() c";
@@ -271,7 +271,7 @@ async fn find_difference(
     if found != chain {
         return Ok(Some(Found::Chain(found)));
     }
-    // A copy that does not have the block yet says nothing.
+    // A copy that does not have the block yet proves nothing.
     Ok(block.zip(row.option_hash(2)?).and_then(|(block, found)| {
         let BlockRef { number, hash: expected } = block;
         (found != expected).then_some(Found::Block { number, expected, found })

@@ -68,9 +68,9 @@ impl PostgresStore {
         migrations: Migrations<'_>,
     ) -> Result<Self, OpenError> {
         let url = DatabaseUrl::parse(url)?;
-        // A certificate that is not trusted stays so: waiting for the server would not help.
         let parse_for_reads = |read_url: &str| DatabaseUrl::parse_for_reads(read_url, Arc::clone(&url.check.expected));
         let read_url = options.read_url.as_deref().map(parse_for_reads).transpose()?;
+        // An untrusted certificate is a permanent error: not retried.
         match url.connect_unchecked().await {
             Err(error) if is_tls(&error) => Err(OpenError::Tls(describe(&error))),
             _ => Ok(Self::connect(url, read_url, options, migrations).await?),
@@ -180,7 +180,8 @@ impl PostgresStore {
         self.writers.is_elected()
     }
 
-    /// Publishes how following goes, for processes that do not follow. To be called every second or so by the one that does.
+    /// Publishes the sync status of the indexing process, for those that do not index. Call it about once a second in the one
+    /// that does.
     ///
     /// # Errors
     /// If the database fails.
@@ -188,7 +189,7 @@ impl PostgresStore {
         Box::pin(async move { indexer::report(&self.database.connection().await?, status, Instant::now()).await })
     }
 
-    /// How following goes in the process that does. Says so if none has reported for a while.
+    /// The sync status of the indexing process. Says so if none has reported for a while.
     ///
     /// # Errors
     /// If the database fails.

@@ -54,7 +54,7 @@ struct Record {
 
 /// The sources that prove the most of some code at an address.
 async fn find_record(client: &dyn Connection, address: Address, code_hash: B256) -> Result<Option<Record>, StoreError> {
-    // Of two that prove as much, that of the address itself.
+    // Of two with equal proof, the one of the address itself.
     let sql = format!(
         "select {RECORD} from verified_code
         where code_hash = $1 and only_at in ('', $2) order by runtime_match desc, length(only_at) desc limit 1"
@@ -195,7 +195,7 @@ async fn find_summary(
 }
 
 /// Returns what changed, and whether anything was written.
-async fn keep(tx: &Transaction<'_>, contract: &VerifiedContract) -> Result<(Kept, bool), StoreError> {
+async fn save_contract(tx: &Transaction<'_>, contract: &VerifiedContract) -> Result<(Kept, bool), StoreError> {
     query(tx, "select pg_advisory_xact_lock($1)", &[&locks::LISTING]).await?;
     let (address, code) = (contract.address, &contract.code);
     let hash = code.code_hash;
@@ -238,7 +238,7 @@ async fn keep(tx: &Transaction<'_>, contract: &VerifiedContract) -> Result<(Kept
     Ok((kept, is_new_here || only_at.is_some()))
 }
 
-/// Numbers stay taken: that of a removed contract names an address without such code.
+/// Numbers are not reused: that of a removed contract names an address without such code.
 const REMOVED: &str = "decode(repeat('00', 20), 'hex')";
 
 async fn remove(tx: &Transaction<'_>, code_hash: B256) -> Result<u64, StoreError> {
@@ -425,7 +425,7 @@ impl VerifiedContracts for PostgresVerifiedContracts {
     async fn save_verified(&self, contract: VerifiedContract) -> Result<Kept, StoreError> {
         let mut client = self.database.connection().await?;
         let tx = client.transaction().await.map_err(store_error)?;
-        let (kept, is_written) = keep(&tx, &contract).await?;
+        let (kept, is_written) = save_contract(&tx, &contract).await?;
         if is_written {
             versions::commit(tx, &self.versions).await?;
         }

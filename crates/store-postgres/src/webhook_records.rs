@@ -80,7 +80,7 @@ impl WebhookRecords for PostgresWebhookRecords {
             change.progress.version += 1;
             let webhook = new.stored_as(change.progress.last_webhook, Chain::read(change.tx).await?.tip);
             rows::put_webhook(change.tx, &webhook).await?;
-            change.note(webhook.id).await?;
+            change.record_change(webhook.id).await?;
             webhook
         })
     }
@@ -115,7 +115,7 @@ impl WebhookRecords for PostgresWebhookRecords {
                 change.progress.webhooks = change.progress.webhooks.checked_sub(1).ok_or(change::MISCOUNTED)?;
                 change.progress.version += 1;
                 change.orphan_log(id).await?;
-                change.note(id).await?;
+                change.record_change(id).await?;
             }
             is_known
         })
@@ -133,7 +133,7 @@ impl WebhookRecords for PostgresWebhookRecords {
                 return Ok(None);
             }
             let dropped = change.drop_pending(id).await?;
-            change.note(id).await?;
+            change.record_change(id).await?;
             Some(dropped)
         })
     }
@@ -222,7 +222,7 @@ impl WebhookRecords for PostgresWebhookRecords {
                 None
             } else {
                 change.make_room(&BTreeMap::from([(new.webhook, 1)])).await?;
-                change.note(new.webhook).await?;
+                change.record_change(new.webhook).await?;
                 Some(change.push_single(new, now).await?)
             }
         })
@@ -246,7 +246,7 @@ impl WebhookRecords for PostgresWebhookRecords {
                 row.delivery.status = DeliveryStatus::Pending { due: Some(now) };
                 change.log(webhook).await?.pending += u64::from(!was_pending);
                 rows::put_status(change.tx, std::slice::from_ref(&row)).await?;
-                change.note(webhook).await?;
+                change.record_change(webhook).await?;
             }
             Some(row.delivery)
         })
@@ -326,7 +326,7 @@ impl WebhookRecords for PostgresWebhookRecords {
     }
 
     async fn end_leases(&self) -> Result<(), StoreError> {
-        // They were claimed, and may have been sent: that stays known. Those of other senders stay.
+        // They were claimed, and may have been sent: the attempt stays recorded. Those of other senders stay.
         let owner = self.sender.as_ref().map(|sender| sender.shares.token());
         let sql = "update delivery d set lease_until = 0 where lease_until is not null
             and ($1::int8 is null or d.webhook in (select webhook from queue_owner where owner = $1))";

@@ -87,7 +87,7 @@ impl Session {
         }
         let result = self.try_elect(writer, is_elected).await;
         if result.is_err() {
-            // Gives up the lock.
+            // Releases the lock.
             self.disconnect();
         }
         self.is_elected.store(result.is_ok(), Ordering::Release);
@@ -158,7 +158,7 @@ impl PostgresWriter {
     }
 
     /// Waits until the writer before has ended its work.
-    fn turn(&self) -> impl Future<Output = Result<OwnedMutexGuard<Session>, StoreError>> + Send + 'static {
+    fn acquire_session(&self) -> impl Future<Output = Result<OwnedMutexGuard<Session>, StoreError>> + Send + 'static {
         let (writers, number) = (Arc::clone(&self.writers), self.number);
         async move {
             let mut session = Arc::clone(&writers.session).lock_owned().await;
@@ -181,9 +181,9 @@ async fn detached<T: Send + 'static>(
 /// Runs a change in a transaction. It returns its result, and whether queries may show it: then there is a new version.
 macro_rules! change {
     ($this:ident, |$tx:ident, $state:ident| $work:expr) => {{
-        let (turn, versions) = ($this.turn(), Arc::clone(&$this.writers.versions));
+        let (session, versions) = ($this.acquire_session(), Arc::clone(&$this.writers.versions));
         detached(async move {
-            let mut session = turn.await?;
+            let mut session = session.await?;
             let result = async {
                 let ($tx, $state) = session.begin().await?;
                 let (outcome, is_visible) = $work;
@@ -204,12 +204,12 @@ macro_rules! change {
     }};
 }
 
-/// Runs queries and changes that no result shows.
+/// Runs queries and changes that are not visible in results.
 macro_rules! work {
     ($this:ident, |$tx:ident, $state:ident| $work:expr) => {{
-        let turn = $this.turn();
+        let session = $this.acquire_session();
         detached(async move {
-            let mut session = turn.await?;
+            let mut session = session.await?;
             let ($tx, $state) = session.begin().await?;
             let outcome = $work;
             $tx.commit().await.map_err(store_error)?;

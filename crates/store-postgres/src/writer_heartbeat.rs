@@ -3,11 +3,7 @@ use std::sync::Arc;
 use store::StoreError;
 use tokio::task::AbortHandle;
 
-use crate::{
-    database::Database,
-    locks::{HEARTBEAT, WRITER, write_heartbeat},
-    writer::Writers,
-};
+use crate::{database::Database, locks, writer::Writers};
 
 /// Shows that this process runs, while it has the writer.
 #[derive(Debug)]
@@ -18,11 +14,11 @@ impl WriterHeartbeat {
         let task = tokio::spawn(async move {
             loop {
                 if writers.is_elected()
-                    && let Err(error) = beat_with(&database).await
+                    && let Err(error) = write_heartbeat(&database).await
                 {
-                    tracing::debug!(%error, "cannot show that the writer runs");
+                    tracing::debug!(%error, "cannot write the heartbeat of the writer");
                 }
-                tokio::time::sleep(HEARTBEAT).await;
+                tokio::time::sleep(locks::HEARTBEAT_INTERVAL).await;
             }
         });
         Self(task.abort_handle())
@@ -35,6 +31,6 @@ impl Drop for WriterHeartbeat {
     }
 }
 
-async fn beat_with(database: &Database) -> Result<(), StoreError> {
-    write_heartbeat(&*database.connection().await?, WRITER).await
+async fn write_heartbeat(database: &Database) -> Result<(), StoreError> {
+    locks::write_heartbeat(&*database.connection().await?, locks::WRITER).await
 }

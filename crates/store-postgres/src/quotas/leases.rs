@@ -9,9 +9,9 @@ use std::{
 use store::{QuotaCaller, QuotaLeft};
 use tokio::sync::{Mutex as AsyncMutex, Notify};
 
-use super::Answer;
+use super::QuotaReply;
 
-/// A client with a lower limit makes too few requests.
+/// Below this limit, a lease saves too few round trips.
 const MIN_LIMIT: u32 = 50;
 /// The part of a limit that a process leases at most.
 const MAX_SHARE: u32 = 5;
@@ -26,7 +26,7 @@ pub(super) fn lease_time(window: Duration) -> Duration {
 }
 
 /// How long it is used here: then there is time to return it before its end.
-fn used_for(window: Duration) -> Duration {
+fn use_time(window: Duration) -> Duration {
     lease_time(window) * 4 / 5
 }
 
@@ -123,17 +123,17 @@ impl State {
     }
 
     /// `asked` is when the database was asked: it counts the lease from later on.
-    pub(super) fn learn(&mut self, limit: u32, cost: u32, window: Duration, answer: &Answer, asked: Instant) {
+    pub(super) fn apply_reply(&mut self, limit: u32, cost: u32, window: Duration, reply: &QuotaReply, asked: Instant) {
         let now = Instant::now();
-        if answer.used.allowed {
+        if reply.used.allowed {
             self.count(cost, now);
         }
-        if answer.granted == 0 {
+        if reply.granted == 0 {
             return;
         }
-        (self.limit, self.unused, self.ends) = (limit, answer.granted, Some(asked + used_for(window)));
-        self.remaining = answer.used.left.first().map_or(0, |left| left.remaining);
-        self.expiries = answer.expiries.iter().map(|expiry| now + *expiry).collect();
+        (self.limit, self.unused, self.ends) = (limit, reply.granted, Some(asked + use_time(window)));
+        self.remaining = reply.used.left.first().map_or(0, |left| left.remaining);
+        self.expiries = reply.expiries.iter().map(|expiry| now + *expiry).collect();
         let known = u32::try_from(self.expiries.len()).unwrap_or(u32::MAX);
         self.knows_all_expiries = known.saturating_add(self.remaining) >= limit;
     }
@@ -149,23 +149,23 @@ impl State {
         self.counted = self.counted.saturating_add(cost);
     }
 
-    fn is_out(&self) -> bool {
+    fn is_outstanding(&self) -> bool {
         self.unused > 0 || !self.unreported.is_empty()
     }
 
     /// Whether the lease is to be returned since no request has ended it.
     fn is_over(&self, now: Instant) -> bool {
-        self.is_out() && self.ends.is_none_or(|ends| now >= ends)
+        self.is_outstanding() && self.ends.is_none_or(|ends| now >= ends)
     }
 
     fn is_idle(&self, now: Instant) -> bool {
-        !self.is_out()
+        !self.is_outstanding()
             && self.period.is_none_or(|period| now.saturating_duration_since(period) > lease_time(self.window) * IDLE)
     }
 }
 
 impl Lease {
-    pub(super) fn is_worth_it(limit: u32) -> bool {
+    pub(super) fn is_leasable(limit: u32) -> bool {
         limit >= MIN_LIMIT
     }
 
@@ -193,17 +193,17 @@ impl Leases {
     }
 
     /// Returns when there is a caller.
-    pub(super) async fn any(&self) {
+    pub(super) async fn wait_for_caller(&self) {
         while self.callers().is_empty() {
             self.added.notified().await;
         }
     }
 
     /// Whether any lease is to be returned now or later. Forgets callers without requests.
-    pub(super) fn are_out(&self, now: Instant) -> bool {
+    pub(super) fn has_outstanding(&self, now: Instant) -> bool {
         let mut callers = self.callers();
         callers.retain(|_, lease| Arc::strong_count(lease) > 1 || !lease.state().is_idle(now));
-        callers.values().any(|lease| lease.state().is_out())
+        callers.values().any(|lease| lease.state().is_outstanding())
     }
 
     /// Ends leases that are over, and those of these callers.

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// What is kept over all filters, in 32 MB.
-const KEPT_IDS: u64 = 4_000_000;
+const MAX_CACHED_IDS: u64 = 4_000_000;
 const EXPECTED_FILTERS: usize = 1_000;
 /// Blocks below the tip whose ids are not kept: a reorg seldom reverts more.
 const UNKEPT_BLOCKS: i64 = 12;
@@ -27,7 +27,7 @@ const UNKEPT_BLOCKS: i64 = 12;
 /// Common ids, by filter.
 #[derive(Debug)]
 pub(crate) struct Intersections {
-    found: Cache<String, Arc<Found>, ByIds>,
+    found: Cache<String, Arc<CachedIntersection>, ByIds>,
     /// One long walk at a time, so that others have the connections.
     turn: Semaphore,
     step: i64,
@@ -51,7 +51,7 @@ pub(crate) struct Lists<'a> {
 
 /// The common ids up to a block, from the beginning of the lists or of a range.
 #[derive(Debug)]
-struct Found {
+struct CachedIntersection {
     upto: BlockRef,
     common: Common,
 }
@@ -59,8 +59,8 @@ struct Found {
 #[derive(Debug, Clone)]
 struct ByIds;
 
-impl Weighter<String, Arc<Found>> for ByIds {
-    fn weight(&self, filter: &String, found: &Arc<Found>) -> u64 {
+impl Weighter<String, Arc<CachedIntersection>> for ByIds {
+    fn weight(&self, filter: &String, found: &Arc<CachedIntersection>) -> u64 {
         // A filter without common ids takes memory, too.
         (filter.len() / size_of::<i64>() + 32 + found.common.weight()) as u64
     }
@@ -78,7 +78,7 @@ struct Now {
 impl Intersections {
     /// `step`: entries of a list that are read at a time.
     pub(crate) fn new(step: u32) -> Self {
-        let found = Cache::with_weighter(EXPECTED_FILTERS, KEPT_IDS, ByIds);
+        let found = Cache::with_weighter(EXPECTED_FILTERS, MAX_CACHED_IDS, ByIds);
         Self { found, turn: Semaphore::new(1), step: step.into() }
     }
 
@@ -118,7 +118,8 @@ impl Lists<'_> {
         let (filter, known) = self.known(filter, low);
         let Some(now) = Now::read(walk, numbering, known.as_deref()).await? else { return Ok(Some(Page::empty(0))) };
         let (mut known, high) = (known.filter(|_| now.is_same_chain), high.min(now.end));
-        let end = |known: &Option<Arc<Found>>| known.as_ref().map_or(low, |known| known.common.end().max(low));
+        let end =
+            |known: &Option<Arc<CachedIntersection>>| known.as_ref().map_or(low, |known| known.common.end().max(low));
         if !walk.is_short(end(&known), high).await? {
             if self.long_walks == LongWalks::No {
                 return Ok(None);
@@ -126,7 +127,7 @@ impl Lists<'_> {
             while let Some((upto, settled)) = now.settled.filter(|(_, settled)| end(&known) < high.min(*settled)) {
                 let mut common = known.map_or_else(|| Common::before(low), |known| known.common.clone());
                 common.extend(walk, high.min(settled)).await?;
-                let found = Arc::new(Found { upto, common });
+                let found = Arc::new(CachedIntersection { upto, common });
                 // A walk that is cancelled is continued by the next query.
                 self.intersections.found.insert(filter.clone(), Arc::clone(&found));
                 known = Some(found);
@@ -150,7 +151,7 @@ impl Lists<'_> {
     }
 
     /// What was found from the beginning of the lists, if that leads to a range, or else from where it begins.
-    fn known(self, filter: String, low: i64) -> (String, Option<Arc<Found>>) {
+    fn known(self, filter: String, low: i64) -> (String, Option<Arc<CachedIntersection>>) {
         let found = &self.intersections.found;
         match found.get(&filter) {
             known if low == 0 => (filter, known),
@@ -166,7 +167,11 @@ impl Lists<'_> {
 
 impl Now {
     /// None for an empty index.
-    async fn read(walk: &Walk<'_>, numbering: Numbering, known: Option<&Found>) -> Result<Option<Self>, StoreError> {
+    async fn read(
+        walk: &Walk<'_>,
+        numbering: Numbering,
+        known: Option<&CachedIntersection>,
+    ) -> Result<Option<Self>, StoreError> {
         let sql = format!(
             "select c.{0}s, exists (select 1 from block where number = $1 and hash = $2), s.number, s.hash, n.{0}s
             from chain c left join block s on s.number = c.tip_number - $3 left join block n on n.number = s.number + 1

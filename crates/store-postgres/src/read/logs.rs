@@ -22,8 +22,8 @@ use crate::{
 impl LogReader for PostgresReader {
     async fn list_logs(&self, filter: &LogFilter, page: PageRequest) -> Result<LogPage, StoreError> {
         let page = async {
-            match Owner::of(filter) {
-                Some(owner) => read_statement!(self, |client| list_logs_of(&client, &owner, filter.blocks, page)),
+            match SingleList::of(filter) {
+                Some(list) => read_statement!(self, |client| list_logs_of(&client, &list, filter.blocks, page)),
                 None => read_lists!(self, |client, lists| list_logs(&client, lists, filter, page)),
             }
         };
@@ -64,7 +64,7 @@ fn log_from_row(row: &Row) -> Result<IndexedLog, StoreError> {
     })
 }
 
-/// The data of a log, if it was not too long to be kept, and its size.
+/// The data of a log, if it was not too long to be stored, and its size.
 fn unpacked(packed: &[u8]) -> Result<(Option<Bytes>, u32), StoreError> {
     let (size, words) = match packed {
         [u8::MAX, rest @ ..] => rest.split_first_chunk().map(|(size, words)| (u32::from_be_bytes(*size), words)),
@@ -80,12 +80,12 @@ fn unpacked(packed: &[u8]) -> Result<(Option<Bytes>, u32), StoreError> {
 }
 
 /// The one list, or the whole chain, that a filter selects.
-struct Owner {
+struct SingleList {
     page: String,
     keys: Vec<Vec<u8>>,
 }
 
-impl Owner {
+impl SingleList {
     /// None if a filter combines lists.
     fn of(filter: &LogFilter) -> Option<Self> {
         let mut topics =
@@ -116,12 +116,12 @@ impl Owner {
 
 async fn list_logs_of(
     client: &dyn Connection,
-    owner: &Owner,
+    list: &SingleList,
     blocks: BlockRange,
     page: PageRequest,
 ) -> Result<Page<IndexedLog>, StoreError> {
-    let parameters = PageParameters::of_owner(blocks, page, owner.keys.clone());
-    page_of(&parameters.query(client, &LOGS.statement(&owner.page)).await?, log_from_row)
+    let parameters = PageParameters::of_owner(blocks, page, list.keys.clone());
+    page_of(&parameters.query(client, &LOGS.statement(&list.page)).await?, log_from_row)
 }
 
 /// The logs that are in several lists. Needs a snapshot.
@@ -131,10 +131,10 @@ async fn list_logs(
     filter: &LogFilter,
     page: PageRequest,
 ) -> Result<Option<Page<IndexedLog>>, StoreError> {
-    let Some(required) = Required::find(client, filter).await? else { return Ok(Some(Page::empty(0))) };
+    let Some(filter_ids) = FilterIds::find(client, filter).await? else { return Ok(Some(Page::empty(0))) };
     let wanted = |list: ListKey| walk::Required { lists: vec![list], party: Party::Any };
-    let keep = |ids| Box::pin(required.keep(client, ids)) as BoxFuture<'_, _>;
-    let combined = required.lists().into_iter().map(wanted).collect();
+    let keep = |ids| Box::pin(filter_ids.keep(client, ids)) as BoxFuture<'_, _>;
+    let combined = filter_ids.lists().into_iter().map(wanted).collect();
     let walk = Walk { client, required: combined, rows: Some(&keep), step: lists.intersections.step() };
     let name = format!("{:?} {:?}", filter.address, filter.topics);
     let found = lists.page(&walk, Numbering::Logs, name, filter.blocks, page).await?;
@@ -143,37 +143,37 @@ async fn list_logs(
 }
 
 /// A filter by ids.
-struct Required {
+struct FilterIds {
     emitter: Option<u64>,
     topics: [Option<u64>; MAX_TOPICS],
     /// The emitter with the first topic, if both are given.
     source: Option<u64>,
 }
 
-impl Required {
+impl FilterIds {
     /// None if the filter cannot be satisfied.
     async fn find(client: &dyn Connection, filter: &LogFilter) -> Result<Option<Self>, StoreError> {
-        let mut required = Self { emitter: None, topics: [None; MAX_TOPICS], source: None };
+        let mut filter_ids = Self { emitter: None, topics: [None; MAX_TOPICS], source: None };
         if let Some(address) = &filter.address {
-            required.emitter = address_id(client, address).await?;
-            if required.emitter.is_none() {
+            filter_ids.emitter = address_id(client, address).await?;
+            if filter_ids.emitter.is_none() {
                 return Ok(None);
             }
         }
-        for (id, topic) in required.topics.iter_mut().zip(&filter.topics) {
+        for (id, topic) in filter_ids.topics.iter_mut().zip(&filter.topics) {
             let Some(topic) = topic else { continue };
             *id = topic_id(client, topic).await?;
             if id.is_none() {
                 return Ok(None);
             }
         }
-        if let (Some(emitter), [Some(topic), ..]) = (required.emitter, required.topics) {
-            required.source = source_id(client, emitter, topic).await?;
-            if required.source.is_none() {
+        if let (Some(emitter), [Some(topic), ..]) = (filter_ids.emitter, filter_ids.topics) {
+            filter_ids.source = source_id(client, emitter, topic).await?;
+            if filter_ids.source.is_none() {
                 return Ok(None);
             }
         }
-        Ok(Some(required))
+        Ok(Some(filter_ids))
     }
 
     /// The lists that a log must be in. An emitter with a first topic has a list of its own.

@@ -113,12 +113,12 @@ pub(super) async fn read_log(client: &dyn Connection, webhook: WebhookId) -> Res
 
 /// A row as read, and as it will be written.
 #[derive(Debug)]
-struct Held<T> {
+struct Tracked<T> {
     before: T,
     now: T,
 }
 
-impl<T: Clone + PartialEq> Held<T> {
+impl<T: Clone + PartialEq> Tracked<T> {
     fn new(row: T) -> Self {
         Self { before: row.clone(), now: row }
     }
@@ -133,9 +133,9 @@ pub(super) struct Change<'a> {
     pub(super) limits: WebhookLimits,
     pub(super) progress: ProgressRow,
     progress_before: ProgressRow,
-    logs: BTreeMap<WebhookId, Held<DeliveryLog>>,
-    webhooks: BTreeMap<WebhookId, Held<Option<Webhook>>>,
-    /// Webhooks whose queues senders are told to look at.
+    logs: BTreeMap<WebhookId, Tracked<DeliveryLog>>,
+    webhooks: BTreeMap<WebhookId, Tracked<Option<Webhook>>>,
+    /// Webhooks whose queues are announced to senders.
     announced: BTreeSet<WebhookId>,
 }
 
@@ -148,11 +148,11 @@ impl<'a> Change<'a> {
         Ok(Self { tx, limits, progress_before: progress.clone(), progress, logs, webhooks, announced })
     }
 
-    /// Writes the held rows that have changed.
+    /// Writes the tracked rows that have changed.
     pub(super) async fn finish(mut self) -> Result<ProgressRow, StoreError> {
-        let changed: Vec<(&WebhookId, &Held<DeliveryLog>)> =
+        let changed: Vec<(&WebhookId, &Tracked<DeliveryLog>)> =
             self.logs.iter().filter(|(_, log)| log.is_changed()).collect();
-        for (webhook, Held { before, now }) in &changed {
+        for (webhook, Tracked { before, now }) in &changed {
             if !now.is_orphaned {
                 let pending = (self.progress.pending + now.pending).checked_sub(before.pending);
                 self.progress.pending = pending.ok_or(MISCOUNTED)?;
@@ -188,8 +188,8 @@ impl<'a> Change<'a> {
             )
             .await?;
         }
-        for held in self.webhooks.values().filter(|held| held.is_changed()) {
-            if let Some(webhook) = &held.now {
+        for tracked in self.webhooks.values().filter(|tracked| tracked.is_changed()) {
+            if let Some(webhook) = &tracked.now {
                 rows::put_webhook(self.tx, webhook).await?;
             }
         }
@@ -210,9 +210,9 @@ impl<'a> Change<'a> {
 
     pub(super) async fn find_webhook(&mut self, id: WebhookId) -> Result<Option<&mut Webhook>, StoreError> {
         if !self.webhooks.contains_key(&id) {
-            self.webhooks.insert(id, Held::new(find_webhook(self.tx, id).await?));
+            self.webhooks.insert(id, Tracked::new(find_webhook(self.tx, id).await?));
         }
-        Ok(self.webhooks.get_mut(&id).and_then(|held| held.now.as_mut()))
+        Ok(self.webhooks.get_mut(&id).and_then(|tracked| tracked.now.as_mut()))
     }
 
     /// Changes a webhook, and returns it; None if it is unknown.
@@ -225,12 +225,12 @@ impl<'a> Change<'a> {
         change(webhook);
         let webhook = webhook.clone();
         self.progress.version += 1;
-        self.note(id).await?;
+        self.record_change(id).await?;
         Ok(Some(webhook))
     }
 
     /// Announces a webhook to the process that sends. Changes run one at a time, so their numbers are in order.
-    pub(super) async fn note(&self, webhook: WebhookId) -> Result<(), StoreError> {
+    pub(super) async fn record_change(&self, webhook: WebhookId) -> Result<(), StoreError> {
         let sql = "insert into webhook_change values ($1, nextval('webhook_change_number'))
             on conflict (webhook) do update set number = excluded.number";
         execute(self.tx, sql, &[&int8(webhook)]).await?;
@@ -239,10 +239,10 @@ impl<'a> Change<'a> {
 
     pub(super) async fn log(&mut self, webhook: WebhookId) -> Result<&mut DeliveryLog, StoreError> {
         if !self.logs.contains_key(&webhook) {
-            self.logs.insert(webhook, Held::new(read_log(self.tx, webhook).await?));
+            self.logs.insert(webhook, Tracked::new(read_log(self.tx, webhook).await?));
         }
-        let held = self.logs.get_mut(&webhook).ok_or(StoreError::Corrupt("a log that was just read"))?;
-        Ok(&mut held.now)
+        let tracked = self.logs.get_mut(&webhook).ok_or(StoreError::Corrupt("a log that was just read"))?;
+        Ok(&mut tracked.now)
     }
 
     /// The webhook of a log was deleted: its messages no longer count.

@@ -73,7 +73,7 @@ impl PostgresWebhookRecords {
         }
     }
 
-    /// Gives up queues that others are to send, after claims on them ended.
+    /// Releases queues that are assigned to other senders, after claims on them ended.
     pub(super) async fn hand_over(
         &self,
         change: &mut Change<'_>,

@@ -20,7 +20,7 @@ use tokio_postgres::{AsyncMessage, Client, Error};
 use super::{
     announcements::{self, CHANNEL},
     change::Change,
-    shares::{SILENT_AFTER, Shares},
+    shares::{SENDER_TIMEOUT, Shares},
 };
 use crate::{
     database::{Database, execute, query},
@@ -28,7 +28,7 @@ use crate::{
     rows::{RowExt, int8},
 };
 
-const HEARTBEAT: Duration = Duration::from_secs(1);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 /// Entries of processes that ended without leaving are deleted after this time.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(3_600);
 
@@ -44,7 +44,7 @@ pub struct Sender {
 pub enum QueueNews {
     /// These webhooks have new messages, or are free to be taken.
     Queued(Vec<WebhookId>),
-    /// Other queues may be those of this process than before.
+    /// The assignment of queues to this process may have changed.
     Reassigned,
     /// By how many milliseconds the clock of the database is ahead of this machine's.
     ClockAhead(i64),
@@ -52,14 +52,14 @@ pub enum QueueNews {
 
 impl Sender {
     /// Other processes take over the webhooks of a process without a heartbeat for this long.
-    pub const SILENT_AFTER: Duration = SILENT_AFTER;
+    pub const TIMEOUT: Duration = SENDER_TIMEOUT;
 
     pub(super) fn new(database: Database) -> Self {
         Self { database, shares: Arc::new(Shares::new(random_token())) }
     }
 
     /// Gets a share of the queues and learns of new messages, until the connection is lost. To be called again then: the queues of
-    /// a process whose heartbeats stop are taken by others after [`Self::SILENT_AFTER`].
+    /// a process whose heartbeats stop are taken by others after [`Self::TIMEOUT`].
     ///
     /// # Errors
     /// If the database fails.
@@ -88,12 +88,12 @@ impl Sender {
                 self.hand_over_unassigned().await?;
                 news(QueueNews::Reassigned);
             }
-            tokio::time::sleep(HEARTBEAT).await;
+            tokio::time::sleep(HEARTBEAT_INTERVAL).await;
         }
         std::future::pending().await
     }
 
-    /// Returns whether other queues may be those of this process than before.
+    /// Returns whether the assignment of queues to this process may have changed.
     async fn send_heartbeat(
         &self,
         client: &Client,
@@ -110,7 +110,7 @@ impl Sender {
                     where token <> $1 and beaten_at > clock_timestamp() - $2 * interval '1 second'),
                 (extract(epoch from clock_timestamp()) * 1000)::int8";
         let (begun, begun_at) = (Instant::now(), unix_millis());
-        let parameters = (self.shares.token(), SILENT_AFTER.as_secs_f64(), FORGOTTEN_AFTER.as_secs_f64());
+        let parameters = (self.shares.token(), SENDER_TIMEOUT.as_secs_f64(), FORGOTTEN_AFTER.as_secs_f64());
         let row = client.query_one(sql, &[&parameters.0, &parameters.1, &parameters.2]).await.map_err(store_error)?;
         let mut senders: Vec<i64> = row.value(0)?;
         senders.push(self.shares.token());
@@ -118,14 +118,14 @@ impl Sender {
         let half_trip = i64::try_from(begun.elapsed().as_millis() / 2).unwrap_or(i64::MAX);
         news(QueueNews::ClockAhead(row.value::<i64>(1)?.saturating_sub(begun_at).saturating_sub(half_trip)));
         let count = senders.len();
-        let noted = self.shares.note(begun, senders);
-        if noted.is_other_count {
+        let effect = self.shares.note(begun, senders);
+        if effect.is_other_count {
             tracing::info!(processes = count, "processes share the sending of webhooks");
         }
-        Ok(noted.is_reassigned)
+        Ok(effect.is_reassigned)
     }
 
-    /// Gives up queues that others are to send, unless some of their messages are claimed.
+    /// Releases queues that are assigned to other senders, unless some of their messages are claimed.
     async fn hand_over_unassigned(&self) -> Result<(), StoreError> {
         let mut connection = self.database.connection().await?;
         let tx = connection.transaction().await.map_err(store_error)?;
@@ -137,7 +137,7 @@ impl Sender {
         tx.commit().await.map_err(store_error)
     }
 
-    /// Of the webhooks, gives up those that others are to send, unless some of their messages are claimed.
+    /// Of the webhooks, releases those that are assigned to other senders, unless some of their messages are claimed.
     pub(super) async fn hand_over(&self, change: &mut Change<'_>, webhooks: &[WebhookId]) -> Result<(), StoreError> {
         let foreign: Vec<i64> = webhooks
             .iter()
@@ -156,7 +156,7 @@ impl Sender {
         Ok(())
     }
 
-    /// Gives up all queues, so that others take them at once. Messages that are claimed and not reported are sent again.
+    /// Releases all queues, so that others take them at once. Messages that are claimed and not reported are sent again.
     ///
     /// # Errors
     /// If the database fails.
@@ -182,7 +182,7 @@ impl Sender {
         let sql = "select q.owner, exists (select 1 from sender s
                 where s.token = q.owner and s.beaten_at > clock_timestamp() - $2 * interval '1 second')
             from queue_owner q where q.webhook = $1";
-        let rows = query(change.tx, sql, &[&int8(webhook), &SILENT_AFTER.as_secs_f64()]).await?;
+        let rows = query(change.tx, sql, &[&int8(webhook), &SENDER_TIMEOUT.as_secs_f64()]).await?;
         let (owner, is_alive) = match rows.first() {
             Some(row) => (Some(row.value::<i64>(0)?), row.value(1)?),
             None => (None, false),
@@ -195,7 +195,7 @@ impl Sender {
         }
         let sql = "insert into queue_owner values ($1, $2) on conflict (webhook) do update set owner = excluded.owner";
         execute(change.tx, sql, &[&int8(webhook), &token]).await?;
-        // They were claimed by the owner before, and may have been sent: that stays known.
+        // They were claimed by the owner before, and may have been sent: the attempt stays recorded.
         let sql =
             "update delivery set lease_until = 0 where webhook = $1 and lease_until is not null and lease_until > 0";
         execute(change.tx, sql, &[&int8(webhook)]).await?;
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn the_documentation_says_when_queues_are_taken_over() {
         let page = include_str!("../../../../docs/deployment.md");
-        let within = format!("within {} seconds if it died", (SILENT_AFTER + 2 * HEARTBEAT).as_secs());
+        let within = format!("within {} seconds if it died", (SENDER_TIMEOUT + 2 * HEARTBEAT_INTERVAL).as_secs());
         assert!(page.contains(&within), "docs/deployment.md does not say: {within}");
     }
 }

@@ -8,9 +8,9 @@ use std::{
 use domain::WebhookId;
 
 /// A process without a heartbeat for this long may lose its queues.
-pub(super) const SILENT_AFTER: Duration = Duration::from_secs(8);
+pub(super) const SENDER_TIMEOUT: Duration = Duration::from_secs(8);
 /// It stops sending earlier than that: a message takes some time to leave.
-const HOLDS_FOR: Duration = Duration::from_secs(6);
+const SEND_WINDOW: Duration = Duration::from_secs(6);
 
 /// What this process knows about those that send.
 #[derive(Debug)]
@@ -28,9 +28,9 @@ struct Known {
     has_left: bool,
 }
 
-/// What a heartbeat told.
+/// The effect of a heartbeat.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Noted {
+pub(super) struct HeartbeatEffect {
     /// Whether the queues of this process may be others than before.
     pub(super) is_reassigned: bool,
     /// Whether more or fewer processes send than before.
@@ -51,14 +51,14 @@ impl Shares {
     }
 
     /// Notes a heartbeat and those that send.
-    pub(super) fn note(&self, begun: Instant, senders: Vec<i64>) -> Noted {
+    pub(super) fn note(&self, begun: Instant, senders: Vec<i64>) -> HeartbeatEffect {
         let mut known = self.known();
-        let had_lapsed = known.beaten_at.is_none_or(|at| begun.saturating_duration_since(at) >= HOLDS_FOR);
+        let had_lapsed = known.beaten_at.is_none_or(|at| begun.saturating_duration_since(at) >= SEND_WINDOW);
         let is_other_count = known.senders.len() != senders.len();
         let is_reassigned = had_lapsed || known.senders != senders;
         known.senders = senders;
         known.beaten_at = Some(begun);
-        Noted { is_reassigned, is_other_count }
+        HeartbeatEffect { is_reassigned, is_other_count }
     }
 
     /// The process ends, and takes no queue any more.
@@ -78,7 +78,7 @@ impl Shares {
 
     /// Whether it may send them at this moment: no other process can have taken them.
     pub(super) fn may_send(&self, webhook: WebhookId, now: Instant) -> bool {
-        let is_alive = self.known().beaten_at.is_some_and(|at| now.saturating_duration_since(at) < HOLDS_FOR);
+        let is_alive = self.known().beaten_at.is_some_and(|at| now.saturating_duration_since(at) < SEND_WINDOW);
         is_alive && self.is_assigned(webhook)
     }
 }

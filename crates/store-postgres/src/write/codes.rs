@@ -35,7 +35,7 @@ pub(super) async fn mark_pending(
     Ok(())
 }
 
-/// Where a reverted block ran or called code, the code may be another now.
+/// Where a reverted block ran or called code, the code may differ.
 pub(super) async fn mark_reverted(
     tx: &Transaction<'_>,
     kept: &ChainTotals,
@@ -75,7 +75,7 @@ impl WriteState {
         let (mut done, mut stored) = (Vec::new(), BTreeMap::new());
         let mut contracts: BTreeMap<B256, &Bytes> = BTreeMap::new();
         for (address, code) in codes {
-            // The address may be gone: its block was reverted while its code was being fetched.
+            // The address may be reverted while its code is being fetched.
             let Some(id) = ids.get(address) else { continue };
             let Some(Pending { since, hash: before }) = pending.get(id) else { continue };
             if is_up_to_date(at, *since, tip.number) {

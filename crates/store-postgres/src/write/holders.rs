@@ -130,7 +130,7 @@ pub(crate) async fn save_audits(
         let (source, holders) = (token.balance_source(), token.holder_count());
         let result = fetch_policy::merge_audits(token.audit.map(|audit| audit.result), *verdict);
         token.audit = Some(Audit { result, block: at, transfers });
-        // One that moved meanwhile is still due.
+        // A token that moved meanwhile stays due.
         token.is_audit_due &= transfers < token.transfers && result == AuditResult::AddsUp;
         if fetch_policy::needs_sweep(Some(source), Some(token.balance_source())) {
             token.begin_sweep();

@@ -64,7 +64,7 @@ pub(crate) async fn save_token_metadata(
     let mut tokens = tokens::load(tx, ids.values().copied()).await?;
     let mut stored: BTreeMap<AddressId, &TokenMetadata> = BTreeMap::new();
     for (address, metadata) in metadata {
-        // The token may be gone: its block was reverted while it was being fetched.
+        // The token may be reverted while its metadata is being fetched.
         let Some(token) = ids.get(address).and_then(|id| tokens.get_mut(id)) else { continue };
         let Some(newest) = token.new_since.max(token.pending_since) else { continue };
         token.new_since = None;

@@ -7,7 +7,7 @@ use crate::{
     maps::{Lru, lru},
 };
 
-/// What the writer remembers between commits. All of it follows from the database.
+/// What the writer caches between commits. All of it follows from the database.
 pub(crate) struct WriteState {
     pub(super) addresses: Lru<Address, AddressId>,
     pub(super) topics: Lru<B256, u64>,

@@ -135,7 +135,7 @@ async fn queues_are_shared_and_move_when_a_sender_comes_and_goes() {
     assert_eq!(first.claim(*moved).await, [], "it is to be sent by the other one");
     let report = held.iter().find(|claimed| claimed.webhook == *moved).unwrap();
     first.records.record_attempts(vec![delivered(report)]).await.unwrap();
-    eventually("it is told that the queue is free", async || {
+    eventually("it is notified that the queue is free", async || {
         (second.next_news().await == QueueNews::Queued(vec![*moved])).then_some(())
     })
     .await;

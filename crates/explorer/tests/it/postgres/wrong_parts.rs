@@ -125,7 +125,7 @@ async fn a_read_database_of_another_chain_is_not_read() {
     for words in ["chain 99", "leave it out"] {
         assert!(failure.contains(words), "{failure}");
     }
-    serving.wait_for_log("--read-database leads to another chain and is not used").await;
+    serving.wait_for_log("--read-database connects to the database of another chain and is not used").await;
     for _ in 0..20 {
         let blocks = serving.json("/api/v1/blocks").await;
         assert_eq!(blocks["blocks"][0]["hash"], node.chain.head().hash.to_string(), "{blocks}");
@@ -157,7 +157,7 @@ async fn a_server_of_another_chain_is_not_used_after_a_failover() {
         (answer.status == 503 && reason.contains("--database leads to chain 99")).then_some(())
     })
     .await;
-    serving.wait_for_log("--database leads to another chain and is not used").await;
+    serving.wait_for_log("--database connects to the database of another chain and is not used").await;
     for _ in 0..5 {
         assert_eq!(serving.get("/api/v1/blocks").await.status, 503, "no block of another chain");
     }
