@@ -692,19 +692,6 @@ begin
         end
         $f$
     $sql$, list);
-
-    -- All ids with all roles of the mask, in ascending order.
-    execute format($sql$
-        create function %1$s_ids(of_owner int8, mask int4, low_id int8, high_id int8) returns int8[]
-        language sql stable parallel safe as $f$
-            select coalesce(array_agg(entry.id order by entry.id), '{}') from (
-                select ((r.first & -4) + e.value) >> 2 as id
-                from %1$s_run r
-                cross join lateral unnest(array_prepend((r.first & 3)::int4, r.rest)) e(value)
-                where r.owner = of_owner and r.first < high_id << 2 and e.value & mask = mask
-            ) entry where entry.id >= low_id and entry.id < high_id
-        $f$
-    $sql$, list);
 end
 $create$;
 

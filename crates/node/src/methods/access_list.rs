@@ -54,12 +54,12 @@ struct RawChange<T> {
     value: T,
 }
 
+/// Accounts with their balances.
+type Balances = Vec<(Address, U256)>;
+
 impl NodeClient {
     /// The balances that a block changed, after it; None if the node does not serve its access list, or a wrong one.
-    pub fn find_balance_changes(
-        &self,
-        block: BlockRef,
-    ) -> BoxFuture<'_, Result<Option<Vec<(Address, U256)>>, NodeError>> {
+    pub fn find_balance_changes(&self, block: BlockRef) -> BoxFuture<'_, Result<Option<Balances>, NodeError>> {
         Box::pin(async move {
             let request = |_, upstream: Upstream| async move { fetch(&upstream, block).await };
             self.with_retries(Operation::Balances, self.tries(), request).await
@@ -67,7 +67,7 @@ impl NodeClient {
     }
 }
 
-async fn fetch(upstream: &Upstream, block: BlockRef) -> Result<Option<Vec<(Address, U256)>>, NodeError> {
+async fn fetch(upstream: &Upstream, block: BlockRef) -> Result<Option<Balances>, NodeError> {
     let lacks_method = &upstream.capabilities().lacks_access_lists;
     if lacks_method.load(Ordering::Relaxed) {
         return Ok(None);
